@@ -160,6 +160,14 @@ export const FORMULAS: readonly Guard[] = [
     name: '058',
   },
   {
+    guard: 'Looking for what steps wait for together takes of what a formula may take.',
+    file: `${COMPILE}/compositions.ts`,
+    find: "this.weaving.formulas.budget.spend('edges', needs.length);",
+    replace: '',
+    test: `${COMPILE}/hostile.spec.ts`,
+    name: 'bond points',
+  },
+  {
     guard: 'No condition is decided by the words for an item or a round.',
     file: `${COMPILE}/weaving.ts`,
     find: 'if (late.length === 0) return',

@@ -13,9 +13,13 @@ export class Compositions {
 
   /** Edges of branches, and gates that wait for conditions. */
   wired(steps: readonly Step[], { branch, gate }: Compose): Step[] {
-    const { issues } = this.weaving.formulas;
-    const needs = new Map<string, string[]>();
-    const wait = (id: string, on: readonly string[]): void => void needs.set(id, [...(needs.get(id) ?? []), ...on]);
+    const { issues, budget } = this.weaving.formulas;
+    const needs = new Map<string, Set<string>>();
+    const wait = (id: string, on: Iterable<string>): void => {
+      const all = needs.get(id) ?? new Set();
+      for (const each of on) all.add(each);
+      needs.set(id, all);
+    };
     for (const { where, from, steps: middle, join } of branch) {
       for (const [key, ids] of [
         ['from', [from]],
@@ -38,13 +42,14 @@ export class Compositions {
     // A loop is there no more: what is said of it is said of what begins its rounds.
     for (const [id, starts] of this.weaving.starts) {
       const [first] = starts;
-      const [more, opens] = [needs.get(id) ?? [], gates.get(id)];
+      const [more, opens] = [needs.get(id) ?? new Set<string>(), gates.get(id)];
       if (first === undefined) continue;
       if (opens === undefined) {
+        budget.spend('edges', starts.length * more.size);
         for (const start of starts) wait(start, more);
         continue;
       }
-      const waited = [...new Set([...shared(starts.flatMap((start) => byId.get(start) ?? [])), ...more])];
+      const waited = [...new Set([...this.#shared(starts.flatMap((start) => byId.get(start) ?? [])), ...more])];
       const before = gateBefore(id, condition(opens), { where: opens.where, needs: waited });
       for (const start of starts) wait(start, [before.id]);
       ahead.set(first, [...(ahead.get(first) ?? []), before]);
@@ -129,22 +134,26 @@ export class Compositions {
     const at = after ?? before!;
     const made = this.weaving.instance(bareStep(where, { id, title: id }), splice, 0);
     const starts = new Set(this.weaving.startsOf(at));
+    const { budget } = this.weaving.formulas;
     // Nothing stands beside a step that was left out, and nothing waits for what is empty.
     if (starts.size === 0 || made.length === 0) return [...steps];
     const exits = this.weaving.exits(made);
     if (after !== undefined) {
       const last = this.weaving.standsFor(at).at(-1);
       return mapped(steps, (step) => {
-        const needs = parallel ? step.needs : [...new Set(step.needs.flatMap((need) => (need === at ? exits : [need])))];
+        const moved = !parallel && step.needs.includes(at);
+        if (moved) budget.spend('edges', exits.length);
+        const needs = moved ? [...new Set(step.needs.flatMap((need) => (need === at ? exits : [need])))] : step.needs;
         return [{ ...step, needs }, ...(step.id === last ? this.weaving.entered(made, [at]) : [])];
       });
     }
     const [first] = starts;
-    const waited = parallel ? [] : shared([...walk(steps)].filter(({ id: each }) => starts.has(each)));
+    const waited = parallel ? new Set<string>() : this.#shared([...walk(steps)].filter(({ id: each }) => starts.has(each)));
+    budget.spend('edges', starts.size * exits.length);
     return mapped(steps, (step) => {
       if (!starts.has(step.id)) return [step];
-      const needs = [...new Set([...step.needs.filter((need) => !waited.includes(need)), ...exits])];
-      return [...(step.id === first ? this.weaving.entered(made, waited) : []), { ...step, needs }];
+      const needs = [...new Set([...step.needs.filter((need) => !waited.has(need)), ...exits])];
+      return [...(step.id === first ? this.weaving.entered(made, [...waited]) : []), { ...step, needs }];
     });
   }
 
@@ -185,6 +194,17 @@ export class Compositions {
     return [...became.keys()].some((id) => !starts.has(id) && this.#fits(glob, id));
   }
 
+  /** What all of some steps wait for. */
+  #shared(steps: readonly Step[]): Set<string> {
+    let all = new Set(steps[0]?.needs);
+    for (const { needs } of steps) {
+      if (all.size === 0) break;
+      this.weaving.formulas.budget.spend('edges', needs.length);
+      all = new Set(needs.filter((need) => all.has(need)));
+    }
+    return all;
+  }
+
   #fits(glob: string, id: string): boolean {
     this.weaving.formulas.budget.spend('globs', (glob.length + 1) * (id.length + 1));
     return fits(glob, id);
@@ -194,11 +214,6 @@ export class Compositions {
 /** Steps that others may name: all but the gates of those that are there no more. */
 function* named(steps: readonly Step[]): Generator<Step> {
   for (const step of walk(steps)) if (step.isGate !== true) yield step;
-}
-
-/** What all of some steps wait for. */
-function shared([one, ...others]: readonly Step[]): string[] {
-  return one === undefined ? [] : one.needs.filter((need) => others.every(({ needs }) => needs.includes(need)));
 }
 
 function condition({ until }: Compose['gate'][number]): Gate {

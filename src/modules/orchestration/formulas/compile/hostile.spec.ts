@@ -88,6 +88,16 @@ const HOSTILE: Readonly<Record<string, { files: Record<string, string>; vars?: R
     },
     says: /more than|TOML|larger|values/,
   },
+  'bond points before what waits for much': {
+    files: {
+      f: `formula = "f"\n${V2}${Array.from({ length: 40 }, (_, n) => step(`a${n}`)).join('')}${step(
+        'l',
+        `[steps.loop]\ncount = 1\n${Array.from({ length: 41 }, (_, n) => `[[steps.loop.body]]\nid = "b${n}"\ntitle = "B"\nneeds = [${n === 40 ? '' : Array.from({ length: 40 }, (_each, m) => `"a${m}"`).join(', ')}]\n`).join('')}`,
+      )}[compose]\nbond_points = [{ id = "p", before_step = "l" }]\nexpand = [${Array.from({ length: 30 }, (_, n) => `{ target = "p", with = "e", vars = { n = "${n}" } }`).join(', ')}]\n`,
+      e: `${expansion('e', '')}[vars]\nn = ""\n[[template]]\nid = "{target}.x{n}"\ntitle = "X"\n`,
+    },
+    says: /more than \d+ dependencies/,
+  },
   'names of objects': {
     files: {
       f: 'formula = "f"\n[vars]\nconstructor = "x"\n[[steps]]\nid = "toString"\ntitle = "{{hasOwnProperty}} {{constructor}}"\nneeds = ["valueOf"]\n',
