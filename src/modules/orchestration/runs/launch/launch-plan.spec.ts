@@ -2,13 +2,14 @@ import { describe, expect, it } from '@jest/globals';
 import { recipeOf } from '../testing/launches.js';
 import { planOf, type Plan } from './launch-plan.js';
 
-const HEAD = 'formula = "f"\n[requires]\nformula_compiler = ">=2.0.0"\n[[steps]]\nid = "a"\ntitle = "A"\n';
+const HEAD = 'formula = "f"\nvars = { who = "" }\n[requires]\nformula_compiler = ">=2.0.0"\n[[steps]]\nid = "a"\ntitle = "A"\n';
 const CHECK = 'check = { max_attempts = 2, check = { mode = "exec", path = "c.sh" } }\n';
 const OTHERS = {
   each: 'formula = "each"\ntype = "expansion"\n[[template]]\nid = "{target}.x"\ntitle = "X"\n',
   own: 'formula = "own"\ntype = "expansion"\n[[template]]\nid = "{target}.x"\ntitle = "X"\nassignee = "{item}"\n',
   unit: 'formula = "unit"\n[requires]\nformula_compiler = ">=2.0.0"\n[[steps]]\nid = "u"\ntitle = "U"\n',
 };
+const EMPTY = 'metadata = { "gc.run_target" = "{{who}}" }\n';
 const ROUTED = 'metadata = { "gc.run_target" = "polecat" }\n';
 
 function planned(keys: string, target?: string): Plan {
@@ -25,7 +26,9 @@ function planned(keys: string, target?: string): Plan {
 describe('a graph that is launched for nobody', () => {
   it.each([
     ['a step', '', 'f.a'],
+    ['a step for nobody', EMPTY, 'f.a'],
     ['attempts', 'retry = { max_attempts = 2 }\n', 'f.a'],
+    ['attempts for nobody', `${EMPTY}retry = { max_attempts = 2 }\n`, 'f.a'],
     ['rounds of a check', CHECK, 'f.a'],
     ['children of rounds', `${ROUTED}${CHECK}[[steps.children]]\nid = "c"\ntitle = "C"\n`, 'f.a.iteration.{iteration}.c'],
     [

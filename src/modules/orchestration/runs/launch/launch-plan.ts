@@ -131,8 +131,9 @@ interface Place {
 }
 
 function stepOf(step: RecipeStep, idOf: ReadonlyMap<string, string>, { compiler, root, rig, target, names }: Place): NewRunBead {
-  const wanted = step.metadata[RUN_TARGET];
-  const route = wanted === undefined ? target : (names.get(wanted) ?? wanted);
+  // A value that is empty once its variables are replaced says nobody.
+  const wanted = step.metadata[RUN_TARGET] ?? '';
+  const route = wanted === '' ? target : (names.get(wanted) ?? wanted);
   const claimable = compiler === 2 && step.control === undefined && step.kind !== 'scope';
   if (claimable && route === undefined && step.assignee === '') throw unrouted(step);
   return {
@@ -189,7 +190,7 @@ function requireRoutes(steps: readonly RecipeStep[]): void {
     const body = control !== undefined && 'body' in control ? control.body : undefined;
     if (body !== undefined) requireRoutes(body.steps);
     // One attempt of a step that has no body is the step itself.
-    else if (kind !== 'gate' && kind !== 'scope' && assignee === '' && metadata[RUN_TARGET] === undefined) throw unrouted(step);
+    else if (kind !== 'gate' && kind !== 'scope' && assignee === '' && (metadata[RUN_TARGET] ?? '') === '') throw unrouted(step);
   }
 }
 
