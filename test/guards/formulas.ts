@@ -168,6 +168,14 @@ export const FORMULAS: readonly Guard[] = [
     name: 'bond points',
   },
   {
+    guard: 'A formula says another gate for a step than its parents.',
+    file: `${COMPILE}/extends.ts`,
+    find: 'isOwn(item) || key(item) === undefined || !said.has(key(item))',
+    replace: 'isOwn(item) || key(item) === undefined || said.size >= 0',
+    test: CORPUS,
+    name: '064',
+  },
+  {
     guard: 'No condition is decided by the words for an item or a round.',
     file: `${COMPILE}/weaving.ts`,
     find: 'if (late.length === 0) return',
@@ -181,6 +189,14 @@ export const FORMULAS: readonly Guard[] = [
     find: 'input.target === undefined) requireRoutes(',
     replace: "input.target === '') requireRoutes(",
     test: 'src/modules/orchestration/runs/launch/launch-plan.spec.ts',
+  },
+  {
+    guard: 'An empty gc.run_target is nobody.',
+    file: 'src/modules/orchestration/runs/launch/launch-plan.ts',
+    find: "(metadata[RUN_TARGET] ?? '') === ''",
+    replace: 'metadata[RUN_TARGET] === undefined',
+    test: 'src/modules/orchestration/runs/launch/launch-plan.spec.ts',
+    name: 'attempts for nobody',
   },
   {
     guard: 'A file that is taken away is the one that was read.',

@@ -84,12 +84,16 @@ export class Compositions {
   spliced(steps: readonly Step[], { expand, map, bondPoints }: Compose): Step[] {
     const { issues } = this.weaving.formulas;
     const points = new Map(bondPoints.map((point) => [point.id, point]));
+    const replaced = new Set<string>();
     let woven = [...steps];
     for (const splice of expand) {
       const point = points.get(splice.target);
       if (point !== undefined) woven = this.#bonded(woven, point, splice);
-      else if (this.#has(woven, splice.target))
+      else if (this.#has(woven, splice.target)) {
+        replaced.add(splice.target);
         woven = mapped(woven, (step) => (step.id === splice.target ? this.#replaced(step, splice) : [step]));
+      } else if (replaced.has(splice.target))
+        issues.error(inside(splice.where, 'target'), `the step "${splice.target}" has an expansion already`);
       else if (this.weaving.starts.has(splice.target))
         issues.error(inside(splice.where, 'target'), `the step "${splice.target}" has become other ones: name one of these`);
       else if (!this.weaving.became.has(splice.target))

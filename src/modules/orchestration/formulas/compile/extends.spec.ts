@@ -95,6 +95,17 @@ describe('extends', () => {
     expect.hasAssertions();
   });
 
+  it('says of a step what the formula says, and not what its parents say', () => {
+    const of = (at: number, name: string): string =>
+      `[compose]\ngate = [{ before = "a", condition = "steps.complete >= ${at}" }]\nbond_points = [{ id = "p", after_step = "a" }]\n` +
+      `expand = [{ target = "b", with = "${name}" }, { target = "p", with = "${name}" }]\n`;
+    const { compose } = merged(of(3, 'own'), of(1, 'e'), of(2, 'e'));
+    expect(compose.gate.map(({ until }) => until)).toEqual([expect.objectContaining({ value: 3 })]);
+    expect(compose.expand.map(({ target, with: name }) => `${target} ${name}`)).toEqual(['p e', 'p e', 'b own', 'p own']);
+    // Of two parents none goes before the other.
+    expect(merged('', of(1, 'e'), of(2, 'e')).compose.gate).toHaveLength(2);
+  });
+
   it('counts what two parents have from a common one once', () => {
     const files = {
       'formulas/f.toml': 'formula = "f"\nextends = ["p", "q"]\n',

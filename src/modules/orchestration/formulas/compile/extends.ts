@@ -64,19 +64,33 @@ function composed(own: Formula, parents: readonly Formula[]): Compose {
   const list = <T extends { readonly where: Where }>(of: (compose: Compose) => readonly T[]): T[] =>
     all(own, parents, ({ compose }) => of(compose));
   const byName = <T>(items: readonly T[], name: (item: T) => string): T[] => [...new Map(items.map((item) => [name(item), item])).values()];
+  // What a formula says of a step is said instead of what its parents say of it. At a bond point each puts something.
+  const instead = <T extends { readonly where: Where }>(items: readonly T[], key: (item: T) => string | undefined): T[] => {
+    const isOwn = ({ where }: T): boolean => where.file === own.source.file;
+    const said = new Set(items.filter(isOwn).map(key));
+    return items.filter((item) => isOwn(item) || key(item) === undefined || !said.has(key(item)));
+  };
+  const bondPoints = byName(
+    list(({ bondPoints: points }) => points),
+    ({ id }) => id,
+  );
+  const points = new Set(bondPoints.map(({ id }) => id));
   return {
-    expand: list(({ expand }) => expand),
+    expand: instead(
+      list(({ expand }) => expand),
+      ({ target }) => (points.has(target) ? undefined : target),
+    ),
     map: list(({ map }) => map),
     branch: list(({ branch }) => branch),
-    gate: list(({ gate }) => gate),
+    gate: instead(
+      list(({ gate }) => gate),
+      ({ before }) => before,
+    ),
     aspects: byName(
       list(({ aspects }) => aspects),
       ({ name }) => name,
     ),
-    bondPoints: byName(
-      list(({ bondPoints }) => bondPoints),
-      ({ id }) => id,
-    ),
+    bondPoints,
   };
 }
 
