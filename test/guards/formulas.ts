@@ -176,6 +176,22 @@ export const FORMULAS: readonly Guard[] = [
     name: '064',
   },
   {
+    guard: 'Compositions name no loop inside of what a run repeats.',
+    file: `${COMPILE}/compositions.ts`,
+    find: 'if (starts.size === 0) return true;',
+    replace: 'if (starts.size >= 0) return true;',
+    test: CORPUS,
+    name: '066',
+  },
+  {
+    guard: 'The gate before a loop has a name that no author can write.',
+    file: `${COMPILE}/weaving.ts`,
+    find: "export const GATE = 'gate:';",
+    replace: "export const GATE = 'gate-';",
+    test: CORPUS,
+    name: '067',
+  },
+  {
     guard: 'No condition is decided by the words for an item or a round.',
     file: `${COMPILE}/weaving.ts`,
     find: 'if (late.length === 0) return',

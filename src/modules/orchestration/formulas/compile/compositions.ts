@@ -189,7 +189,12 @@ export class Compositions {
   }
 
   #known(steps: readonly Step[], id: string): boolean {
-    return this.weaving.became.has(id) || this.#has(steps, id);
+    if (this.#has(steps, id) || !this.weaving.became.has(id)) return this.#has(steps, id);
+    const starts = new Set(this.weaving.startsOf(id));
+    if (starts.size === 0) return true;
+    // What stands for a loop inside of what a run repeats is not here.
+    for (const step of walk(steps)) if (starts.has(step.id)) return true;
+    return false;
   }
 
   /** Whether a step that fits was there until a condition left it out. */

@@ -6,7 +6,7 @@ import { cleaningRules } from './metadata.js';
 import { bareStep } from './read-advice.js';
 import type { Control, Fragment, RecipeEdge, RecipeStep } from './recipe.js';
 import type { Until } from './until.js';
-import type { Weaving } from './weaving.js';
+import { GATE, type Weaving } from './weaving.js';
 import type { Rounds, Words } from './words.js';
 
 export interface FlatOptions {
@@ -63,7 +63,7 @@ export class Flattening {
     const { issues, budget } = this.weaving.formulas;
     for (const step of steps) {
       const { id, where } = step;
-      const full = `${path}.${id}`;
+      const full = `${path}.${step.isGate === true ? id.replace(GATE, 'gate-') : id}`;
       const isTaken = this.#take(full);
       if (frame.ids.has(id)) this.#doubles(step, id);
       else if (isTaken) this.#doubles(step, full);

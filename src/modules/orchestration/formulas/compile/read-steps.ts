@@ -81,7 +81,7 @@ const EXCLUDED: readonly (readonly [keyof Step, readonly (keyof Step)[]])[] = [
 export function lostToExpansion(step: Step): string[] {
   const beside = EXCLUDED.flatMap(([key, others]) => (key === 'expand' ? others : others.includes('expand') ? [key] : []));
   return [...new Set(beside)]
-    .filter((key) => !HANDED_ON.has(key) && key !== 'gate' && says(step, key))
+    .filter((key) => !HANDED_ON.has(key) && key !== 'gate' && says(step, key) && !(key === 'type' && step.type === 'task'))
     .map((key) => WRITTEN[key] ?? key)
     .sort();
 }

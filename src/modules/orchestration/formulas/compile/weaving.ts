@@ -253,7 +253,10 @@ export class Weaving {
   }
 }
 
+/** How the ids of such gates begin: none that an author writes does. In a recipe they are `gate-…`, as those of other steps. */
+export const GATE = 'gate:';
+
 /** The gate of what stands in the place of a step: one, before all that begins there. */
 export function gateBefore(id: string, gate: Gate, { where, needs }: Pick<Step, 'where' | 'needs'>): Step {
-  return bareStep(where, { id: `gate-${id}`, title: '', needs, gate, isGate: true });
+  return bareStep(where, { id: `${GATE}${id}`, title: '', needs, gate, isGate: true });
 }
