@@ -145,11 +145,19 @@ export const FORMULAS: readonly Guard[] = [
   },
   {
     guard: 'A gate before a loop keeps what begins it waiting.',
-    file: `${COMPILE}/compositions.ts`,
-    find: 'for (const start of starts) wait(start, [before.id]);',
-    replace: '',
+    file: `${COMPILE}/weaving.ts`,
+    find: 'let needs = gate === undefined ? step.needs : [gate.id];',
+    replace: 'let needs = step.needs;',
     test: CORPUS,
     name: '056',
+  },
+  {
+    guard: 'A branch without its middle waits for where it begins.',
+    file: `${COMPILE}/compositions.ts`,
+    find: 'if (middle.some((id) => this.weaving.startsOf(id).length === 0)) wait(join, [from]);',
+    replace: '',
+    test: CORPUS,
+    name: '065',
   },
   {
     guard: 'An expansion for what has become other steps is refused.',

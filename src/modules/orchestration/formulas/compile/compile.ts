@@ -80,7 +80,8 @@ function recipeOf(formula: Formula, formulas: Formulas, options: CompileOptions,
     formulas.asked.add(name);
     return values.get(name);
   };
-  const weaving = new Weaving(formulas, { value, missing: lacking, resolve: (text) => withVars(text, value) });
+  const texts = { value, missing: lacking, resolve: (text: string) => withVars(text, value) };
+  const weaving = new Weaving(formulas, texts, formula.compose.gate);
   const compositions = new Compositions(weaving);
   const stays = (name: string): 'run' | 'missing' | undefined =>
     lacking.has(name) ? 'missing' : (v2 && name === 'convoy_id') || (INJECTED as readonly string[]).includes(name) ? 'run' : undefined;

@@ -1,11 +1,11 @@
-import type { Advice, BondPoint, Compose, Formula, Gate, Splice, Step } from './formula.js';
+import type { Advice, BondPoint, Compose, Formula, Splice, Step } from './formula.js';
 import { fits } from './glob.js';
 import { inside } from './issues.js';
 import { withLocals } from './placeholders.js';
 import { bareStep } from './read-advice.js';
 import { lostToExpansion } from './read-steps.js';
 import { copies, mapped, walk } from './step-tree.js';
-import { gateBefore, type Weaving } from './weaving.js';
+import { opening, type Weaving } from './weaving.js';
 
 /** What `compose` and `advice` of a formula make of its steps. */
 export class Compositions {
@@ -20,7 +20,8 @@ export class Compositions {
       for (const each of on) all.add(each);
       needs.set(id, all);
     };
-    for (const { where, from, steps: middle, join } of branch) {
+    for (const { where, from, steps: written, join } of branch) {
+      const middle = [...new Set(written)];
       for (const [key, ids] of [
         ['from', [from]],
         ['steps', middle],
@@ -29,6 +30,8 @@ export class Compositions {
         for (const id of ids) if (!this.#known(steps, id)) issues.error(inside(where, key), `there is no step "${id}"`);
       for (const id of middle) wait(id, [from]);
       wait(join, middle);
+      // Where nothing is left between the two, one waits for the other.
+      if (middle.some((id) => this.weaving.startsOf(id).length === 0)) wait(join, [from]);
     }
     const gates = new Map<string, Compose['gate'][number]>();
     for (const each of gate) {
@@ -37,32 +40,17 @@ export class Compositions {
       if (gates.has(before)) issues.error(where, `the step "${before}" has a gate already`);
       gates.set(before, each);
     }
-    const ahead = new Map<string, Step[]>();
-    const byId = new Map(Array.from(walk(steps), (step) => [step.id, step]));
-    // A loop is there no more: what is said of it is said of what begins its rounds.
+    // A loop is there no more: what is said of it is said of its gate, or of what begins its rounds.
     for (const [id, starts] of this.weaving.starts) {
-      const [first] = starts;
-      const [more, opens] = [needs.get(id) ?? new Set<string>(), gates.get(id)];
-      if (first === undefined) continue;
-      if (opens === undefined) {
-        budget.spend('edges', starts.length * more.size);
-        for (const start of starts) wait(start, more);
-        continue;
-      }
-      const waited = [...new Set([...this.#shared(starts.flatMap((start) => byId.get(start) ?? [])), ...more])];
-      const before = gateBefore(id, condition(opens), { where: opens.where, needs: waited });
-      for (const start of starts) wait(start, [before.id]);
-      ahead.set(first, [...(ahead.get(first) ?? []), before]);
-      this.weaving.starts.set(id, [before.id]);
+      const more = needs.get(id) ?? new Set<string>();
+      budget.spend('edges', starts.length * more.size);
+      for (const start of starts) wait(start, more);
     }
     return mapped(steps, (step) => {
       const more = needs.get(step.id) ?? [];
       const opens = gates.get(step.id);
       if (opens !== undefined && step.gate !== undefined) issues.error(opens.where, `the step "${step.id}" has a gate already`);
-      return [
-        ...(ahead.get(step.id) ?? []),
-        { ...step, needs: [...new Set([...step.needs, ...more])], ...(opens === undefined ? {} : { gate: condition(opens) }) },
-      ];
+      return [{ ...step, needs: [...new Set([...step.needs, ...more])], ...(opens === undefined ? {} : { gate: opening(opens) }) }];
     });
   }
 
@@ -223,8 +211,4 @@ export class Compositions {
 /** Steps that others may name: all but the gates of those that are there no more. */
 function* named(steps: readonly Step[]): Generator<Step> {
   for (const step of walk(steps)) if (step.isGate !== true) yield step;
-}
-
-function condition({ until }: Compose['gate'][number]): Gate {
-  return { type: 'condition', id: '', until };
 }

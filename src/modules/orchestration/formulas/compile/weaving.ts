@@ -1,6 +1,6 @@
 import { rangeOf, RangeFault } from './arithmetic.js';
 import { holds, type Condition } from './condition.js';
-import type { Formula, Gate, Splice, Step, Where } from './formula.js';
+import type { Compose, Formula, Gate, Splice, Step, Where } from './formula.js';
 import { inside } from './issues.js';
 import type { Formulas } from './formulas.js';
 import { LIMITS } from './limits.js';
@@ -26,11 +26,16 @@ export class Weaving {
   readonly starts = new Map<string, readonly string[]>();
   /** Expansions that were used: what they need of the compiler the formula needs too. */
   readonly used: { readonly formula: Formula; readonly where: Where }[] = [];
+  /** Those of `compose`: before a loop one stands before what the loop becomes. */
+  readonly #gates: ReadonlyMap<string, Compose['gate'][number]>;
 
   constructor(
     readonly formulas: Formulas,
     readonly values: Values,
-  ) {}
+    gates: Compose['gate'],
+  ) {
+    this.#gates = new Map(gates.map((gate) => [gate.before, gate]));
+  }
 
   /** Decides conditions and unrolls loops. */
   prepared(steps: readonly Step[]): Step[] {
@@ -168,7 +173,9 @@ export class Weaving {
   #unrolled(step: Step, body: readonly Step[]): Step[] {
     const { tags, metadata, loop } = step;
     const rounds: Step[][] = [];
-    let needs = step.needs;
+    const opens = this.#gates.get(step.id);
+    const gate = opens && gateBefore(step.id, opening(opens), { where: opens.where, needs: step.needs });
+    let needs = gate === undefined ? step.needs : [gate.id];
     let first: readonly string[] = [];
     for (const [n, value] of this.#numbers(step).entries()) {
       const locals = (name: string): string | undefined => (name === loop!.var ? String(value) : undefined);
@@ -178,8 +185,8 @@ export class Weaving {
       if (first.length === 0) first = this.#entries(made);
     }
     this.became.set(step.id, needs);
-    this.starts.set(step.id, first);
-    return rounds.flat();
+    this.starts.set(step.id, gate === undefined ? first : [gate.id]);
+    return [...(gate === undefined ? [] : [gate]), ...rounds.flat()];
   }
 
   #numbers({ loop, where }: Step): number[] {
@@ -257,6 +264,11 @@ export class Weaving {
 export const GATE = 'gate:';
 
 /** The gate of what stands in the place of a step: one, before all that begins there. */
-export function gateBefore(id: string, gate: Gate, { where, needs }: Pick<Step, 'where' | 'needs'>): Step {
+function gateBefore(id: string, gate: Gate, { where, needs }: Pick<Step, 'where' | 'needs'>): Step {
   return bareStep(where, { id: `${GATE}${id}`, title: '', needs, gate, isGate: true });
+}
+
+/** What a gate of `compose` waits for. */
+export function opening({ until }: Compose['gate'][number]): Gate {
+  return { type: 'condition', id: '', until };
 }
