@@ -43,6 +43,10 @@ describe('a graph that is launched for nobody', () => {
     expect(planned(keys, 'mayor').beads.length).toBeGreaterThan(1);
   });
 
+  it('goes to its target where its own is empty', () => {
+    expect(planned(EMPTY, 'mayor').beads[1]!.metadata).toMatchObject({ 'gc.routed_to': 'mayor' });
+  });
+
   it.each([
     ['attempts', `${ROUTED}retry = { max_attempts = 2 }\n`],
     ['rounds of a check', `${ROUTED}${CHECK}`],
