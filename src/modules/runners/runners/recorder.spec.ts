@@ -87,6 +87,25 @@ describe('a recorder', () => {
     expect(log.entries.every((e) => e.status === 'final')).toBe(true);
   });
 
+  it('begins another message only where the agent says that it is another', async () => {
+    const log = new HeldLog();
+    const r = recorder(log);
+    for (const [said, more] of [
+      ['a', { messageId: 'm1' }],
+      ['b', {}],
+      ['c', { messageId: 'm1' }],
+      ['d', { messageId: 'm2' }],
+    ] as const)
+      r.text(text(said, more));
+    await r.flush();
+    expect(log.entries.map((e) => [e.entryId, textOf(e)])).toEqual([
+      ['3.1.m', 'a'],
+      ['3.2', 'b'],
+      ['3.3', 'c'],
+      ['3.4.m', 'd'],
+    ]);
+  });
+
   // One part looked at all that was left: a line of eight megabytes held up the whole process for a minute, past its lease.
   it.each(['x', '👍'])('cuts megabytes of %s without looking at all of the rest for each part', async (unit) => {
     const log = new HeldLog();

@@ -180,8 +180,9 @@ export class Recorder {
     if (goesOn && (model === undefined || open.model === model)) return open;
     this.closeText();
     // Parts of one message are joined where it is read as a conversation; the same turn may have several.
-    const begins = messageId !== this.#said[kind];
-    this.#said[kind] = messageId;
+    // An agent may say which with its beginning alone.
+    const begins = messageId !== undefined && messageId !== this.#said[kind];
+    this.#said[kind] = messageId ?? this.#said[kind];
     const id = `${this.facts.generation}.${++this.#count}${begins ? BEGINS : ''}`;
     return (this.#open = { id, kind, model, messageId, turn: this.turn, text: '', bytes: 0 });
   }
