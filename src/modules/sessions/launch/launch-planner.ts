@@ -102,9 +102,11 @@ export class LaunchPlanner {
     const timeoutMs = startupMs(config);
     const ready = readiness(template);
     const common = { cwd: directories.workDir, env, timeoutMs, options: withoutEmpty(options), ...ready };
-    const variables = variablesOf(template, row, places, directories, await configDirectory(template.agent, directories.city, places));
-    const prepared = await preparedFor(config, template, variables, places);
     const script = template.transport === 'exec' ? execScript(config, template) : undefined;
+    const name = script === undefined ? row.session_name : scriptName(row, city.name, deployment);
+    const configDir = await configDirectory(template.agent, directories.city, places);
+    const variables = variablesOf(template, row, places, directories, configDir, name);
+    const prepared = await preparedFor(config, template, variables, places);
     const spec =
       script === undefined
         ? { ...this.#program(command), ...common, ...(await this.#servers(config, template, variables, places)) }
@@ -112,7 +114,7 @@ export class LaunchPlanner {
             command: scriptPath(script, directories.city),
             args: [],
             ...common,
-            name: scriptName(row, city.name, deployment),
+            name,
             formerName: row.session_name,
             document: await scriptDocument(template, command, common, prepared, places),
           };

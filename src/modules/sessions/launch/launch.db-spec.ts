@@ -177,6 +177,14 @@ describe('a launch plan', () => {
     expect(plan.spec.document).toMatchObject({ work_dir: fixture.city.path, env: { SVC_SESSION_ID: 'al-7' } });
   });
 
+  it('has commands of a script name the session as that does', async () => {
+    await fixture.write('agents/mayor/agent.toml', 'provider = "box"\nsession_setup = ["echo {{.Session}} {{.SessionName}}"]\n');
+    await reload();
+    const { spec } = await launch.plan(fixture.city, row());
+    expect(spec.document?.session_setup).toEqual([`echo ${spec.name} s-al-7`]);
+    expect(spec.env.SVC_SESSION_NAME).toBe('s-al-7');
+  });
+
   it('follows the configuration that the city runs now', async () => {
     await fixture.write('agents/mayor/agent.toml', 'work_dir = "../elsewhere"\n');
     await reload();

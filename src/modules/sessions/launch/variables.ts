@@ -35,6 +35,8 @@ export function variablesOf(
   places: Places,
   directories: Directories,
   configDir: string,
+  /** What runs the session may know it by another name. */
+  session: string = row.session_name,
 ): ValuesOf<typeof COMMAND_VARIABLES> {
   return {
     ...namesOf(template, row, places),
@@ -43,7 +45,7 @@ export function variablesOf(
     WorktreesRoot: path.join(directories.city, WORKTREES),
     WorkDir: directories.workDir,
     ConfigDir: configDir,
-    Session: row.session_name,
+    Session: session,
   };
 }
 
