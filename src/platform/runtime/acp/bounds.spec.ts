@@ -198,6 +198,16 @@ describe('names', () => {
     const { failure, message } = await failureOf(await scripted(opens(SESSION_KEY_CHARACTERS + 1)));
     expect([failure, message]).toEqual(['protocol', 'it opened a conversation with an id of 1025 characters']);
   });
+
+  it('of a conversation that was kept before there was a limit has it begin anew', async () => {
+    const agent = `{
+      initialize: () => ({ protocolVersion: 1, agentCapabilities: { loadSession: true, sessionCapabilities: { resume: {} } }, authMethods: [] }),
+      'session/resume': () => ({}),
+    }`;
+    const resume = (length: number) => async () => ({ ...(await scripted(agent)), resume: 's'.repeat(length) });
+    expect((await start(await resume(SESSION_KEY_CHARACTERS)())).continued).toBe('resumed');
+    expect((await failureOf(await resume(SESSION_KEY_CHARACTERS + 1)())).failure).toBe('resume_rejected');
+  });
 });
 
 describe('questions', () => {

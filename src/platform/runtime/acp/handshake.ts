@@ -62,6 +62,8 @@ async function open(agent: AcpAgent, spec: StartSpec, greeting: InitializeRespon
 
 /** Without a repetition where that is offered, else with one; what neither can do begins anew in another process. */
 async function resume(agent: AcpAgent, spec: StartSpec, greeting: InitializeResponse, sessionId: string, place: Place): Promise<Begun> {
+  if (sessionId.length > SESSION_KEY_CHARACTERS)
+    throw new StartError('resume_rejected', `the id of the conversation has ${sessionId.length} characters`);
   const { loadSession = false, sessionCapabilities } = greeting.agentCapabilities ?? {};
   let rejection: unknown;
   if (isOffered(sessionCapabilities?.resume)) {

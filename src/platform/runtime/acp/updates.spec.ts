@@ -235,8 +235,9 @@ describe('what it costs', () => {
     usage(1);
     usage(3);
     updates.beginTurn();
+    see('usage_update', { used: 5, size: 10 });
     usage(3.5);
-    expect(costs()).toEqual([1, 3, 0.5]);
+    expect(costs()).toEqual([1, 3, undefined, 0.5]);
     expect(told[0]).toMatchObject({ usage: { contextUsed: 5, contextWindow: 10 } });
   });
 

@@ -24,6 +24,8 @@ export class Updates {
   #sub: { readonly id: string; readonly parent: string; readonly kind: 'message' | 'thought'; text: string } | undefined;
   #costBefore: number | undefined;
   #cost: number | undefined;
+  /** The agent has said in this turn what the conversation costs. */
+  #isPriced = false;
   /** The agent repeats what was said before, or may still do so. */
   replaying = false;
   /** Since when nothing has been repeated, once the agent has answered that it has loaded. */
@@ -45,6 +47,7 @@ export class Updates {
     this.#tools.clear();
     this.#sub = undefined;
     this.#costBefore = this.#cost ?? this.#costBefore;
+    this.#isPriced = false;
   }
 
   /** Tools of which nobody has said how they ended stay as they are: nothing more will come. */
@@ -104,7 +107,9 @@ export class Updates {
     }),
     usage_update: reads(UsageUpdate, ({ used, size, cost }) => {
       if (cost?.currency === 'USD') this.#cost = cost.amount;
-      const [now, before] = [this.#cost, this.#costBefore];
+      this.#isPriced ||= cost?.currency === 'USD';
+      // What came late is the price of the turn before, and says nothing of this one.
+      const [now, before] = [this.#isPriced ? this.#cost : undefined, this.#costBefore];
       const own = now === undefined || before === undefined ? {} : { costUsd: Math.max(0, now - before) };
       this.tell({ type: 'usage', usage: { model: this.options.current('model'), contextUsed: used, contextWindow: size, ...own } });
     }),
