@@ -1328,6 +1328,14 @@ export const SESSIONS: readonly Guard[] = [
     name: 'begins another entry for another kind',
   },
   {
+    guard: 'A message whose agent names it at its beginning alone stays one.',
+    file: 'src/modules/runners/runners/recorder.ts',
+    find: 'messageId !== undefined && messageId !== this.#said[kind]',
+    replace: 'messageId !== this.#said[kind]',
+    test: 'src/modules/runners/runners/recorder.spec.ts',
+    name: 'begins another message only where',
+  },
+  {
     guard: 'An agent is found by its name without going over all of them.',
     file: 'src/modules/sessions/agents/agent-members.ts',
     find: 'const agent = known.byName.get(wanted);',

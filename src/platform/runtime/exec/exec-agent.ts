@@ -5,22 +5,8 @@ import { PromptError, UnconfirmedDead, type Exit, type RunningAgent, type Runtim
 import { Growth } from '../screen/growth.js';
 import { TurnText } from '../screen/turn-text.js';
 import { OperationFailed, type Script } from './script.js';
+import type { ExecTiming } from './timing.js';
 
-/** Milliseconds. */
-export interface ExecTiming {
-  /** Between looks during a turn and during a start. */
-  readonly pollMs: number;
-  /** Between looks whether it still runs. */
-  readonly idlePollMs: number;
-  /** A turn has ended when nothing has changed for so long; */
-  readonly quietMs: number;
-  /** for longer when nothing has changed since it began, as the agent may be thinking, and while nobody can look. */
-  readonly patienceMs: number;
-  /** For the script to confirm that a session is gone. */
-  readonly confirmMs: number;
-}
-
-export const EXEC_TIMING: ExecTiming = { pollMs: 1_000, idlePollMs: 5_000, quietMs: 5_000, patienceMs: 30_000, confirmMs: 10_000 };
 export const WINDOW_LINES = 200;
 /** Says in the runtime's own data whose session it is. */
 export const OWNER = 'SVC_SESSION_OWNER';
@@ -29,6 +15,8 @@ export const GENERATION = 'SVC_SESSION_GENERATION';
 /** Of a script that is to tell once more what the session shows before it ends. */
 const LAST_LOOK_MS = 5_000;
 const TAIL_LINES = 40;
+/** In a row. One that hangs may take as long as somebody is patient. */
+const FAILED_LOOKS = 3;
 
 interface Turn {
   cancelled: boolean;
@@ -185,7 +173,17 @@ export class ExecAgent implements RunningAgent {
       if (!(error instanceof OperationFailed)) throw error;
       // Cut off in the middle it may have arrived or not; nobody can tell.
       const { code, untold } = error.answer;
-      throw new PromptError(code === undefined && untold === undefined ? 'protocol' : 'refused', error.message);
+      if (code === undefined && untold === undefined) throw new PromptError('protocol', error.message);
+      await this.#unlessGone();
+      throw new PromptError('refused', error.message);
+    }
+  }
+
+  /** What has died refuses all that it is told, and none of that has failed: the watch finds the same, or finds otherwise. */
+  async #unlessGone(): Promise<void> {
+    while (await this.#gone()) {
+      if (!this.#over.signal.aborted) await this.clock.sleep(this.timing.pollMs, this.#over.signal);
+      if (this.#over.signal.aborted) throw new PromptError('died', 'the session has ended');
     }
   }
 
@@ -194,6 +192,7 @@ export class ExecAgent implements RunningAgent {
     let activity = await this.script.lastActivity();
     let quietSince = this.clock.monotonic();
     let moved = false;
+    let failed = 0;
     for (;;) {
       await this.clock.sleep(pollMs, this.#over.signal);
       if (this.#over.signal.aborted) throw new PromptError('died', 'the session ended in the middle of a turn');
@@ -204,7 +203,9 @@ export class ExecAgent implements RunningAgent {
         quietSince = this.clock.monotonic();
         moved = true;
       }
-      const isSeen = moved && changed !== undefined;
+      failed = changed === undefined ? failed + 1 : 0;
+      if (failed > 0 && failed < FAILED_LOOKS) continue;
+      const isSeen = moved && failed === 0;
       if (this.clock.monotonic() - quietSince < (isSeen || turn.cancelled ? quietMs : patienceMs)) continue;
       // What has died is quiet, too: then the turn waits for the watch to find the same, or to find otherwise.
       if (!(await this.#gone())) return;

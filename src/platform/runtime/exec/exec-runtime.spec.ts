@@ -8,7 +8,7 @@ import { UnconfirmedDead, type RunningAgent, type RuntimeEvent, type StartSpec }
 import { birthOf } from '../process-table.js';
 import { Clock } from '../../time/clock.js';
 import { ExecRuntime } from './exec-runtime.js';
-import { Script } from './script.js';
+import { OperationFailed, Script } from './script.js';
 
 /** Keeps each session in a folder: its agent, a process of its own, answers what it finds in the file `in`. */
 const SCRIPT = `#!/bin/sh
@@ -37,7 +37,7 @@ exit 0
 `;
 const AGENT = `d="$1"
 echo welcome >> "$d/screen"
-while :; do
+while [ -d "$d" ]; do
   if [ -f "$d/in" ]; then
     mv "$d/in" "$d/work"; text="$(cat "$d/work")"
     echo "> $text" >> "$d/screen"
@@ -67,6 +67,10 @@ class AgentClock extends Clock {
   /** @param asleep is called each time that somebody is about to wait, with how often that was. */
   constructor(private readonly asleep: (nth: number) => Promise<void> = async () => undefined) {
     super();
+  }
+
+  pass(ms: number): void {
+    this.#now += ms;
   }
 
   override monotonic(): number {
@@ -334,6 +338,36 @@ describe('a session that a script runs', () => {
     expect(await readdir(state)).toContain('fail-peek');
   });
 
+  it('is at work still when one look has hung for as long as somebody is patient', async () => {
+    let hung: boolean | undefined;
+    const clock = new AgentClock(async () => {
+      if (hung !== true) return;
+      hung = false;
+      await appendFile(path.join(state, 's1/screen'), 'at work\n');
+    });
+    const agent = await start({}, undefined, unwatched, clock);
+    const { peek } = Script.prototype;
+    const hangs = jest.spyOn(Script.prototype, 'peek').mockImplementation(async function (this: Script, ...args) {
+      if (hung !== undefined || !(await file('s1/screen')).includes('echo: one')) return peek.call(this, ...args);
+      hung = true;
+      clock.pass(timing.patienceMs);
+      throw new OperationFailed('peek', { code: undefined, stdout: '', stderr: '' });
+    });
+    expect(await agent.prompt('one', () => undefined)).toEqual({ stopReason: 'end_turn' });
+    expect(hangs).toHaveBeenCalled();
+    expect(listen(agent).text()).toBe('welcome\n> one\necho: one\nat work');
+  });
+
+  it('fails no message that it refuses because it has died: that is to be noticed first', async () => {
+    await flag('script', SCRIPT.replace('nudge) ', 'nudge) alive || exit 1; '));
+    const agent = await start({}, undefined, { ...timing, idlePollMs: 10_000 });
+    await ended(Number(await file('s1/pid')));
+    await expect(agent.prompt('one', () => undefined)).rejects.toMatchObject({ cause_: 'died' });
+    await expect(agent.prompt('two', () => undefined)).rejects.toMatchObject({ cause_: 'died' });
+    await listen(agent).done;
+    expect(listen(agent).events.at(-1)).toMatchObject({ exit: { cause: 'crashed' } });
+  });
+
   it('is given a prompt also when a look before it fails', async () => {
     const agent = await start({}, undefined, unwatched);
     await flag('fail-peek');
@@ -393,6 +427,13 @@ describe('stopping', () => {
     await done;
     expect(events.at(-1)).toMatchObject({ type: 'exit', exit: { cause: 'stopped' } });
     expect(await agent.stop()).toBe(exit);
+  });
+
+  it('ends also what the script does not call its own letter by letter', async () => {
+    await flag('script', SCRIPT.replace('cat "$d/meta-$3"', 'tr /c .C < "$d/meta-$3"'));
+    const agent = await start({}, undefined, unwatched);
+    expect(await agent.stop({ hard: true })).toMatchObject({ cause: 'stopped' });
+    expect(await file('s1/pid')).toBe('');
   });
 
   it('is not believed when the session goes on, and can be tried again', async () => {

@@ -1,8 +1,9 @@
 import path from 'node:path';
 import { Clock } from '../../time/clock.js';
 import { StartError, type AgentRuntime, type RunningAgent, type StartSpec } from '../port.js';
-import { EXEC_TIMING, ExecAgent, GENERATION, OWNER, WINDOW_LINES, type ExecTiming } from './exec-agent.js';
+import { ExecAgent, GENERATION, OWNER, WINDOW_LINES } from './exec-agent.js';
 import { isMissing, OperationFailed, Script, START_MS } from './script.js';
+import { EXEC_TIMING, type ExecTiming } from './timing.js';
 
 const PROTOCOL = 0;
 /** They mark processes of the agent. A server that the script starts for many sessions must not be taken for one of them. */
@@ -33,8 +34,8 @@ export class ExecRuntime implements AgentRuntime {
     const agent = new ExecAgent(script, capabilities, processNames(spec), isOneShot(spec), this.#timing, this.clock);
     try {
       const { code, stdout: stale } = await script.run('peek', { args: [String(WINDOW_LINES)], signal: limit });
-      await this.#start(script, spec, limit, signal);
-      agent.watch(code === 0 ? stale : '', spec.env.SVC_GENERATION, ownerOf(spec));
+      const owner = await this.#start(script, spec, limit, signal);
+      agent.watch(code === 0 ? stale : '', spec.env.SVC_GENERATION, owner);
       return agent;
     } catch (error) {
       await agent.stop({ hard: true }).catch((cause: unknown) => {
@@ -44,15 +45,18 @@ export class ExecRuntime implements AgentRuntime {
     }
   }
 
-  async #start(script: Script, spec: StartSpec, limit: AbortSignal, signal: AbortSignal): Promise<void> {
+  /** Answers whose the session is, in the script's own words. */
+  async #start(script: Script, spec: StartSpec, limit: AbortSignal, signal: AbortSignal): Promise<string> {
+    let owner = '';
     const document = { ...spec.document, work_dir: spec.cwd, env: spec.env };
     try {
       await script.call('start', { input: JSON.stringify(document), timeoutMs: START_MS, signal: limit });
       await script.setMeta(OWNER, ownerOf(spec));
       if (spec.env.SVC_GENERATION !== undefined) {
         await script.setMeta(GENERATION, spec.env.SVC_GENERATION);
-        // A session of a script that never says whose it is could not be ended: whoever ends it asks that first.
-        await script.getMeta(GENERATION);
+        // A session of a script that never says whose it is could not be ended: whoever ends it asks that first. What a script keeps as
+        // a label, say, need not be what it was told, letter by letter.
+        owner = await script.getMeta(OWNER);
       }
     } catch (error) {
       if (limit.aborted) throw stopped(signal);
@@ -64,6 +68,7 @@ export class ExecRuntime implements AgentRuntime {
       await this.clock.sleep(this.#timing.pollMs, limit);
     }
     if (limit.aborted) throw stopped(signal);
+    return owner === '' ? ownerOf(spec) : owner;
   }
 
   /**
