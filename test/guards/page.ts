@@ -231,8 +231,8 @@ export const PAGE: readonly Guard[] = [
   {
     guard: 'A question that a failed read should have brought is read again.',
     file: 'ui/src/live/again.ts',
-    find: 'failed || this.#wanted || restMs > 0;',
-    replace: 'this.#wanted || restMs > 0;',
+    find: '    this.#wanted ||= failed;\n',
+    replace: '',
     test: 'ui/src/live/again.spec.ts',
   },
   {
@@ -705,6 +705,13 @@ export const PAGE: readonly Guard[] = [
     file: 'ui/src/live/again.ts',
     find: ' || restMs > 0;',
     replace: ';',
+    test: 'ui/src/live/again.spec.ts',
+  },
+  {
+    guard: 'Whoever looks at a page again sees what is new at once.',
+    file: 'ui/src/live/again.ts',
+    find: '    clearTimeout(this.#timer);\n    this.#busy = false;\n',
+    replace: '',
     test: 'ui/src/live/again.spec.ts',
   },
 ];

@@ -95,6 +95,30 @@ describe('what is read again', () => {
     expect(reads).toHaveLength(4);
   });
 
+  // Guard: whoever looks at a page again sees what is new at once.
+  it('rests no longer once somebody looks', async () => {
+    const { again, reads } = start(30_000);
+    again.want();
+    await reads[0]!(false);
+    again.hurry();
+    expect(reads).toHaveLength(1);
+    again.want();
+    expect(reads).toHaveLength(2);
+    // A read that goes on is not cut off.
+    again.hurry();
+    again.want();
+    expect(reads).toHaveLength(2);
+  });
+
+  it('is tried again at once where it has failed and somebody looks', async () => {
+    const { again, reads } = start(30_000);
+    again.want();
+    await reads[0]!(true);
+    expect(reads).toHaveLength(1);
+    again.hurry();
+    expect(reads).toHaveLength(2);
+  });
+
   it('is read at once where a connection is new, and what the read before comes to counts no more', async () => {
     const { again, reads, waits } = start();
     again.want();

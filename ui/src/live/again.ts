@@ -10,6 +10,7 @@ export class Again {
   #round = 0;
   /** A read goes on, or its time will come. */
   #busy = false;
+  #reads = false;
   #wanted = false;
   #pauseMs = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -24,9 +25,12 @@ export class Again {
     private readonly rest: () => number = () => 0,
   ) {}
 
-  /** What waits for its time is read now. */
+  /** What waits for its time is read now, and nothing rests any longer: the next one who wants it reads at once. */
   hurry(): void {
-    if (this.#wanted) this.want(true);
+    if (this.#wanted) return this.want(true);
+    if (this.#reads) return;
+    clearTimeout(this.#timer);
+    this.#busy = false;
   }
 
   /** @param anew also in the place of a read that goes on, which may be of a connection that is gone. */
@@ -40,15 +44,18 @@ export class Again {
   async #go(): Promise<void> {
     const round = ++this.#round;
     this.#busy = true;
+    this.#reads = true;
     this.#wanted = false;
     const failed = await this.read();
     if (round !== this.#round) return;
+    this.#reads = false;
+    this.#wanted ||= failed;
     this.#pauseMs = failed ? Math.min(MOST_MS, Math.max(LEAST_MS, this.#pauseMs * 2)) : 0;
     const restMs = this.rest();
-    this.#busy = failed || this.#wanted || restMs > 0;
+    this.#busy = this.#wanted || restMs > 0;
     if (!this.#busy) return;
     const due = (): void => {
-      if (failed || this.#wanted) void this.#go();
+      if (this.#wanted) void this.#go();
       else this.#busy = false;
     };
     this.#timer = this.later(due, Math.max(GATHER_MS, this.#pauseMs, restMs));
