@@ -689,8 +689,8 @@ export const PAGE: readonly Guard[] = [
   {
     guard: 'What an answer has is shown, although an event has brought it before.',
     file: 'ui/src/live/list.ts',
-    find: 'const shown = this.source.matches?.(before.item) ?? true;',
-    replace: 'const shown = before.shown;',
+    find: 'else this.#judge(id, row);',
+    replace: 'else if (round < 0) this.#judge(id, row);',
     test: 'ui/src/live/list.spec.ts',
   },
   {
@@ -713,5 +713,12 @@ export const PAGE: readonly Guard[] = [
     find: '    clearTimeout(this.#timer);\n    this.#busy = false;\n',
     replace: '',
     test: 'ui/src/live/again.spec.ts',
+  },
+  {
+    guard: 'A bead that the list would not have does not use up the question who is meant.',
+    file: 'ui/src/lib/bead-filter.ts',
+    find: 'if (!matches(bead, this.#rest)) return false;',
+    replace: 'if (this.#rest === undefined) return false;',
+    test: 'ui/src/lib/bead-filter.spec.ts',
   },
 ];

@@ -15,35 +15,39 @@ export class Assignees {
   readonly #known = new Set<string>();
   readonly #asked = new Set<string>();
 
-  constructor(private readonly wanted: string | undefined) {
-    if (wanted !== undefined) this.#known.add(wanted);
+  readonly #rest: BeadFilter;
+  readonly #wanted: string | undefined;
+
+  constructor({ assignee, ...rest }: BeadFilter) {
+    this.#rest = rest;
+    this.#wanted = assignee;
+    if (assignee !== undefined) this.#known.add(assignee);
   }
 
   has({ assignee = '' }: Pick<Bead, 'assignee'>): boolean {
-    return this.wanted === undefined || this.#known.has(assignee);
+    return this.#wanted === undefined || this.#known.has(assignee);
   }
 
   /** The service has answered these under the filter. */
   learn(beads: readonly Pick<Bead, 'assignee'>[]): void {
-    if (this.wanted === undefined) return;
+    if (this.#wanted === undefined) return;
     for (const { assignee } of beads) if (assignee !== undefined) this.#known.add(assignee);
   }
 
-  /** Whether the service has to be asked if it is meant: once for each name. */
-  isUnknown({ assignee = '' }: Pick<Bead, 'assignee'>): boolean {
-    if (this.wanted === undefined || this.#known.has(assignee) || this.#asked.has(assignee)) return false;
-    if (assignee.split(/[./]/).at(-1) !== this.wanted) return false;
+  /** Whether the service has to be asked if it is meant: once for each name, and by a bead that its answer has if it is. */
+  isUnknown(bead: Bead): boolean {
+    const { assignee = '' } = bead;
+    if (this.#wanted === undefined || this.#known.has(assignee) || this.#asked.has(assignee)) return false;
+    if (!assignee.endsWith(`.${this.#wanted}`) && !assignee.endsWith(`/${this.#wanted}`)) return false;
+    if (!matches(bead, this.#rest)) return false;
     this.#asked.add(assignee);
     return true;
   }
 }
 
 /** Whether a bead is on the list that the service gives for a filter: the same conditions, on the bead itself. */
-export function matches(
-  bead: Bead,
-  { status, type, label, assignee, priority, rig, text }: BeadFilter,
-  assignees = new Assignees(assignee),
-): boolean {
+export function matches(bead: Bead, filter: BeadFilter, assignees = new Assignees(filter)): boolean {
+  const { status, type, label, priority, rig, text } = filter;
   if (status === undefined ? bead.status === 'closed' : status !== 'all' && bead.status !== status) return false;
   if (type !== undefined && bead.issue_type !== type) return false;
   if (label !== undefined && bead.labels?.includes(label) !== true) return false;

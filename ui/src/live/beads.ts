@@ -1,7 +1,8 @@
-import { get, inCity } from '../api/client.js';
+import { get, inCity, isBarred } from '../api/client.js';
 import type { Bead, LoggedEvent } from '../api/types.js';
 import { Assignees, matches, type BeadFilter } from '../lib/bead-filter.js';
 import { ORDERS, type BeadSort } from '../lib/bead-order.js';
+import { againOf } from './again.js';
 import { onFrame } from './frame.js';
 import { LiveList, pageOf, type Answered } from './list.js';
 import type { Made } from './use-list.js';
@@ -13,7 +14,7 @@ const PAGE = 1000;
 export function beadsOf(city: string, filter: BeadFilter, sort: BeadSort = 'created_at'): Made<Bead> {
   const { status, ...rest } = filter;
   const query = { ...rest, ...(status === 'all' ? { all: true } : { status }), ...(sort === 'created_at' ? {} : { sort }) };
-  const assignees = new Assignees(filter.assignee);
+  const assignees = new Assignees(filter);
   const list = new LiveList<Bead>({
     read: async (cursor) => {
       const wanted = { ...query, cursor, limit: cursor === undefined ? FIRST : PAGE };
@@ -27,14 +28,18 @@ export function beadsOf(city: string, filter: BeadFilter, sort: BeadSort = 'crea
     order: ORDERS[sort],
     schedule: onFrame,
   });
+  let left = false;
+  // Each name is asked for once: until a read succeeds, or nobody looks.
+  const asking = againOf(list, (error) => left || isBarred(error));
   const event = ({ type, payload }: LoggedEvent): void => {
+    left = false;
     if (!type.startsWith('bead.')) return;
     const { bead } = payload as { bead?: Bead };
     // What a client has recorded has no revision, and says nothing of what is there.
     if (bead?.id === undefined || bead.revision === undefined) return;
     if (type === 'bead.deleted') list.remove(bead.id);
     else list.put(bead);
-    if (type !== 'bead.deleted' && assignees.isUnknown(bead)) void list.read();
+    if (type !== 'bead.deleted' && assignees.isUnknown(bead)) asking.want();
   };
-  return { list, event };
+  return { list, event, stop: () => void (left = true) };
 }

@@ -183,11 +183,13 @@ describe('a list that is joined, read and kept', () => {
   // Guard: what an answer has is shown, although an event has brought it before.
   it('looks again at what an event has brought when an answer has it', async () => {
     let known = false;
-    const thing = { id: 't1', revision: 1, open: true };
+    const [thing, other, late] = ['t1', 't2', 't3'].map((id) => ({ id, revision: 1, open: true })) as [Thing, Thing, Thing];
+    let answer = (): void => undefined;
     const list = new LiveList<Thing>({
       read: async () => {
+        await new Promise<void>((go) => (answer = go));
         known = true;
-        return { items: [thing], total: 1 };
+        return { items: [thing, other], total: 2 };
       },
       id: ({ id }) => id,
       version: ({ revision }) => revision,
@@ -196,9 +198,14 @@ describe('a list that is joined, read and kept', () => {
       schedule: () => undefined,
     });
     list.put(thing);
-    await list.read();
+    const reading = list.read();
+    // One the answer has, the other is newer than that.
+    list.put(other);
+    list.put(late);
+    answer();
+    await reading;
     list.flush();
-    expect(list.snapshot().rows).toEqual([thing]);
+    expect(list.snapshot().rows).toEqual([thing, other, late]);
   });
 
   it('shows no longer what has left it, where it is one of many', async () => {

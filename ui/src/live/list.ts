@@ -146,8 +146,11 @@ export class LiveList<T> {
           break;
         }
       }
-      // What no page had, and no event has brought meanwhile, is no longer there.
-      for (const [id, row] of this.#rows) if (row.round < round) this.#drop(id);
+      for (const [id, row] of this.#rows) {
+        // What no page had, and no event has brought meanwhile, is no longer there.
+        if (row.round < round) this.#drop(id);
+        else this.#judge(id, row);
+      }
       this.#cut = cut;
       this.#error = undefined;
     } catch (error) {
@@ -199,19 +202,20 @@ export class LiveList<T> {
     if (this.#gone.has(id)) return;
     const before = this.#rows.get(id);
     if (before !== undefined && before.version >= version) {
-      if (before.round >= round) return;
-      // By the answer more may be known of what belongs to the list than when an event brought it.
-      const shown = this.source.matches?.(before.item) ?? true;
-      if (shown !== before.shown) {
-        this.#touch(id);
-        this.#changed();
-      }
-      this.#rows.set(id, { ...before, round, shown });
+      if (before.round < round) this.#rows.set(id, { ...before, round });
       return;
     }
     this.#touch(id);
     this.#rows.set(id, { item, version, shown: this.source.matches?.(item) ?? true, round });
     this.#changed();
+  }
+
+  /** By an answer more may be known of what belongs to the list than when an event brought it, also while the answer was on its way. */
+  #judge(id: string, row: Row<T>): void {
+    const shown = this.source.matches?.(row.item) ?? true;
+    if (shown === row.shown) return;
+    this.#touch(id);
+    this.#rows.set(id, { ...row, shown });
   }
 
   #touch(id: string): void {
