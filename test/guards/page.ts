@@ -721,4 +721,11 @@ export const PAGE: readonly Guard[] = [
     replace: 'if (this.#rest === undefined) return false;',
     test: 'ui/src/lib/bead-filter.spec.ts',
   },
+  {
+    guard: 'An answer to mail is sent once, whatever view it is sent from.',
+    file: 'ui/src/live/outbox.ts',
+    find: 'const done = this.#wishesOf(name)',
+    replace: 'const done = new Wishes()',
+    test: 'ui/src/live/outbox.spec.ts',
+  },
 ];

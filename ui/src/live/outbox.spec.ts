@@ -78,4 +78,33 @@ describe('what is written to a session', () => {
     expect(outbox.of('a')).toEqual({ text: '', waiting: [], error: undefined });
     expect([new Set(keys).size, keys.length, told > 0]).toEqual([1, 2, true]);
   });
+
+  // Guard: an answer to mail is sent once, whatever view it is sent from.
+  it('stays until it is taken where it is delivered, and is delivered once by all who ask for it', async () => {
+    const { outbox, kept } = start();
+    const keys: string[] = [];
+    const ends: ((error?: Error) => void)[] = [];
+    const deliver = (): Promise<unknown> =>
+      outbox.deliver('a', 'm1', (key, text) => {
+        keys.push(`${text} ${key}`);
+        return new Promise<void>((resolve, reject) => ends.push((error) => (error === undefined ? resolve() : reject(error))));
+      });
+    outbox.write('a', 'yes');
+    const first = deliver();
+    const second = deliver();
+    expect([keys.length, kept.get('a')]).toEqual([1, 'yes']);
+    ends[0]!(new Error('away'));
+    await expect(first).rejects.toThrow('away');
+    await expect(second).rejects.toThrow('away');
+    const third = deliver();
+    ends[1]!();
+    await third;
+    expect([new Set(keys).size, keys.length, outbox.of('a').text]).toEqual([1, 2, '']);
+    outbox.write('a', 'and');
+    const last = deliver();
+    outbox.write('a', 'and more');
+    ends[2]!();
+    await last;
+    expect(outbox.of('a').text).toBe('and more');
+  });
 });

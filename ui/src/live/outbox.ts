@@ -32,6 +32,7 @@ const inTurn = (sent: readonly Sent[]): string[] => [...sent].sort((a, b) => a.t
 export class Outbox {
   readonly #all = new Map<string, Outgoing>();
   readonly #wishes = new Map<string, Wishes>();
+  readonly #underWay = new Map<string, Promise<unknown>>();
   /** What was refused, and the text begins with unless somebody has changed that since. */
   readonly #back = new Map<string, readonly Sent[]>();
   readonly #kept = new Map<string, string>();
@@ -74,6 +75,25 @@ export class Outbox {
       const text = joined([...inTurn([...back, sent]), rest]);
       this.#set(name, { text, waiting: this.of(name).waiting.filter((one) => one !== sent), error });
     }
+  }
+
+  /**
+   * Sends what is written, which stays until the service has taken it. Whoever sends it again before that, also from a view that was left
+   * and opened again, waits for the same end.
+   */
+  deliver(name: string, to: string, by: (key: string, text: string) => Promise<unknown>): Promise<unknown> {
+    const before = this.#underWay.get(name);
+    if (before !== undefined) return before;
+    const { text } = this.of(name);
+    const done = this.#wishesOf(name)
+      .send([to, text], (key) => by(key, text))
+      .then(() => {
+        // What was typed meanwhile is not sent yet.
+        if (this.of(name).text === text) this.write(name, '');
+      })
+      .finally(() => this.#underWay.delete(name));
+    this.#underWay.set(name, done);
+    return done;
   }
 
   /** What the text begins with that was sent before, and the rest of it. */

@@ -4,7 +4,6 @@ import { useForbidden } from '../api/info.js';
 import type { Schemas } from '../api/types.js';
 import { useKeys } from '../lib/keys.js';
 import { visible } from '../lib/text.js';
-import { useWishes } from '../lib/wishes.js';
 import { outbox } from '../live/outbox.js';
 import { kinds, useCityRead } from '../live/use-read.js';
 import { useActing } from './acting.js';
@@ -41,7 +40,6 @@ export function MailThread({ city, id, known, onClose, onArchive, onMark }: Prop
   const draft = `svc.reply.${city}/${id}`;
   const { text: body } = useSyncExternalStore(outbox.subscribe, () => outbox.of(draft));
   const { failed, busy, act } = useActing(again);
-  const wishes = useWishes();
   const box = useRef<HTMLTextAreaElement>(null);
   const not = useForbidden('operate');
   const letters = data === undefined || data.some((one) => one.id === id) || known === undefined ? (data ?? []) : [...data, known];
@@ -52,13 +50,9 @@ export function MailThread({ city, id, known, onClose, onArchive, onMark }: Prop
     act(
       () => {
         const path = inCity(city, `mail/${part(letter?.id ?? id)}/reply`);
-        return wishes.send([path, body], (idempotencyKey) => post(path, { body }, { idempotencyKey }));
+        return outbox.deliver(draft, path, (idempotencyKey, text) => post(path, { body: text }, { idempotencyKey }));
       },
-      () => {
-        // What was typed meanwhile is not sent yet.
-        if (outbox.of(draft).text === body) outbox.write(draft, '');
-        again();
-      },
+      again,
       `reply ${id}`,
     );
   return (
