@@ -728,4 +728,11 @@ export const PAGE: readonly Guard[] = [
     replace: 'const done = new Wishes()',
     test: 'ui/src/live/outbox.spec.ts',
   },
+  {
+    guard: 'No other a passes for that of a question.',
+    file: 'src/modules/tenancy/events/reserved-kinds.ts',
+    find: "  a: 'аɑαᴀ@',\n",
+    replace: '',
+    test: 'src/modules/tenancy/events/reserved-kinds.spec.ts',
+  },
 ];

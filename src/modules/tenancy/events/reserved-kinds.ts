@@ -3,6 +3,7 @@ export const RESERVED = ['request.', 'supervisor.', 'city.', 'controller.', 'eve
 
 /** Letters and figures that look like those of the reserved words, by what they look like. Letters with marks lose these before. */
 const LOOKALIKES: Readonly<Record<string, string>> = {
+  a: 'аɑαᴀ@',
   c: 'сⅽϲᴄ',
   e: 'еєҽ℮ɘǝ3',
   i: 'іιıɩⅰl1|!ӏ∣ⅼǀ',
