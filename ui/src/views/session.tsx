@@ -217,7 +217,9 @@ function Header({ city, id, session, thinking, activity, agents, onAgent, onErro
     post(inCity(city, `session/${part(id)}/${action}`), undefined, { idempotencyKey: newKey() }).catch(onError);
   };
   const closed = session?.state === 'closed';
-  const busy = activity === 'in-turn';
+  // Until the stream has told it, and where that is missing, the list knows.
+  const shown = activity === '' ? (session?.activity ?? '') : activity;
+  const busy = shown === 'in-turn';
   const rests = session !== undefined && !closed && !session.running;
   useKeys('This session', [
     ...(busy && not === undefined ? [{ keys: 'ctrl+.', label: 'stop the turn', run: () => act('stop'), inText: true }] : []),
@@ -239,7 +241,7 @@ function Header({ city, id, session, thinking, activity, agents, onAgent, onErro
           {session?.context_pct !== undefined && ` · context ${session.context_pct}%`}
         </p>
       </div>
-      {session !== undefined && <SessionState session={{ ...session, activity: activity === '' ? (session.activity ?? '') : activity }} />}
+      {session !== undefined && <SessionState session={{ ...session, activity: shown }} />}
       <div className="flex flex-wrap gap-1.5">
         <Button
           look="quiet"

@@ -148,7 +148,7 @@ export function Adapters({ city }: { city: string }): ReactNode {
         />
       )}
       {made?.token !== undefined && adding === undefined && (
-        <Modal title={`Token and secret of ${made.name}`} onClose={() => setMade(undefined)}>
+        <Modal title={`Token and secret of ${made.name}`} kept onClose={() => setMade(undefined)}>
           <p className="text-sm text-muted">They are shown once, here: give them to the adapter.</p>
           {[
             ['Token', made.token],
