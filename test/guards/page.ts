@@ -682,8 +682,8 @@ export const PAGE: readonly Guard[] = [
   {
     guard: 'What the service finds under a bare name of an agent is shown.',
     file: 'ui/src/lib/bead-filter.ts',
-    find: 'if (assignee !== undefined) this.#known.add(assignee);',
-    replace: 'if (assignee === undefined) this.#known.add(this.wanted);',
+    find: 'of beads) if (assignee !== undefined) this.#known.add(assignee);',
+    replace: 'of beads) if (assignee === undefined) this.#known.add(this.#wanted);',
     test: 'ui/src/lib/bead-filter.spec.ts',
   },
   {
