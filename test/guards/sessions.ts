@@ -432,10 +432,26 @@ export const SESSIONS: readonly Guard[] = [
   {
     guard: 'Who has work from two sides is told of each of them once.',
     file: 'src/modules/runners/pools/pool-supply.ts',
-    find: "session.nudges[beads[0] ?? '']",
-    replace: "Object.keys(session.nudges).at(-1) !== beads[0] ? undefined : session.nudges[beads[0] ?? '']",
+    find: "session.nudges[first?.id ?? '']",
+    replace: "Object.keys(session.nudges).at(-1) !== first?.id ? undefined : session.nudges[first?.id ?? '']",
     test: 'src/modules/runners/pools/work-demand.spec.ts',
     name: 'tells one that has work from two sides of each of them, once',
+  },
+  {
+    guard: 'A session that does one bead a turn is told of the next one as soon as it is free.',
+    file: 'src/modules/runners/pools/pool-supply.ts',
+    find: 'const [first] = work;',
+    replace: 'const first = newestOf(work);',
+    test: 'src/modules/runners/pools/work-demand.spec.ts',
+    name: 'tells one that does a bead a turn of the next',
+  },
+  {
+    guard: 'Sessions that write about the work that they leave do not prompt each other, or themselves, without end.',
+    file: 'src/modules/runners/pools/pool-supply.ts',
+    find: '(isNew || isChanged ? pause : NUDGE_AGAIN_MS)',
+    replace: '(isNew || isChanged ? pause * 0 : NUDGE_AGAIN_MS)',
+    test: 'src/modules/runners/pools/pool-loops.spec.ts',
+    name: 'tell members of a minimum seldom',
   },
   {
     guard: 'A look at the sessions of a city reads their last nudges, and not what else was said to them.',
