@@ -166,6 +166,14 @@ export const SESSIONS: readonly Guard[] = [
     name: 'is given back in steps where it is much',
   },
   {
+    guard: 'An ended session that held more than its end could give back is remembered until all is given back.',
+    file: CLAIMS_OF_SESSIONS,
+    find: 'if (ids.length === limit)',
+    replace: 'if (limit === 0)',
+    test: WORK_OF_ENDED,
+    name: 'is given back in steps where it is much',
+  },
+  {
     guard: 'The record of a session stays until what it held is given back.',
     file: 'src/modules/sessions/sessions/session-deletions.repository.ts',
     find: ' and not ${HOLDS} returning pk),',
