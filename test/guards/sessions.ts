@@ -174,6 +174,22 @@ export const SESSIONS: readonly Guard[] = [
     name: 'is given back in steps where it is much',
   },
   {
+    guard: 'What is only assigned to a session that ends without a process is given back.',
+    file: 'src/modules/runners/pools/pool-pass.service.ts',
+    find: 'if (ended.length > 0) await',
+    replace: 'if (ended.length < 0) await',
+    test: 'src/modules/runners/pools/pool-pass.db-spec.ts',
+    name: 'is given back also where it is only assigned to them',
+  },
+  {
+    guard: 'Many sessions that end at once keep the writers of their city waiting for no more than a step.',
+    file: 'src/modules/runners/pools/pool-pass.service.ts',
+    find: 'if (released >= GIVEN_BACK_AT_ONCE) break;',
+    replace: 'if (released < 0) break;',
+    test: 'src/modules/runners/pools/pool-pass.db-spec.ts',
+    name: 'is given back in several looks where many end at once',
+  },
+  {
     guard: 'The record of a session stays until what it held is given back.',
     file: 'src/modules/sessions/sessions/session-deletions.repository.ts',
     find: ' and not ${HOLDS} returning pk),',

@@ -66,9 +66,10 @@ export class ClaimsOfSessionsRepository {
     return rows.length > 0;
   }
 
-  /** An ended session holds more than its end has given back. */
-  async leave(tx: Kysely<Database>, pk: number): Promise<void> {
-    await sql`update sessions set holds_more = true where pk = ${pk}`.execute(tx);
+  /** Sessions that end keep what is assigned to them: it is given back later. */
+  async leave(tx: Kysely<Database>, pks: readonly number[]): Promise<void> {
+    await sql`update sessions s set holds_more = true where s.pk = any(${pks}::bigint[]) and exists (
+      select from beads b where b.stream_id = s.stream_id and b.assignee = s.id and b.status <> 'closed' and ${ITS_OWN})`.execute(tx);
   }
 
   /** Sessions from which all is given back by now are looked at no more. */

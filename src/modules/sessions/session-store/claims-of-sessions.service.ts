@@ -35,10 +35,15 @@ export class ClaimsOfSessions {
    */
   async release(changes: SessionChanges, work: Work, row: SessionRow, reason: string, limit?: number): Promise<number> {
     const ids = await this.repository.held(changes.city.streamId, row.id, limit, changes.tx);
-    if (ids.length === limit) await this.repository.leave(changes.tx, row.pk);
+    if (ids.length === limit) await this.leave(changes, [row.pk]);
     let released = 0;
     for (const bead of await work.findAll(ids)) if (await reopen(work, bead.id, row.id, reason)) released++;
     return released;
+  }
+
+  /** Remembers what is assigned to sessions that end in a transaction which may not give it back: `releaseOrphaned` does. */
+  async leave({ tx }: SessionChanges, pks: readonly number[]): Promise<void> {
+    await this.repository.leave(tx, pks);
   }
 
   /** Gives back what ended sessions still hold, and ends their waits, `limit` beads of either at once: whoever ended them could not. */
