@@ -222,6 +222,14 @@ export const SESSIONS: readonly Guard[] = [
     name: 'is ended by a wake of its own session',
   },
   {
+    guard: 'A wake ends all waits of its session, however many they are.',
+    file: 'src/modules/sessions/sessions/session-wakes.service.ts',
+    find: 'return ids.length >= AT_ONCE;',
+    replace: 'return ids.length < 0;',
+    test: WAIT_SPEC,
+    name: 'is ended by a wake also where its session has more',
+  },
+  {
     guard: 'The waits of a session end with it.',
     file: CLAIMS_OF_SESSIONS,
     find: 'for (const wait of await work.findAll(ids)) await this.#endWait(work, wait.id, row.id);',
