@@ -208,10 +208,18 @@ export const SESSIONS: readonly Guard[] = [
   {
     guard: 'A session that could not be made is told of once, and not in every look.',
     file: 'src/modules/runners/pools/refused-starts.ts',
-    find: 'this.#known.set(key, why);',
+    find: 'this.#known.set(key, { why, at: now });',
     replace: '',
     test: 'src/modules/runners/pools/refused-starts.spec.ts',
     name: 'is told of loudly once',
+  },
+  {
+    guard: 'Thousands of sessions that could not be made are not told of in every look.',
+    file: 'src/modules/runners/pools/refused-starts.ts',
+    find: "if (now - at < AGAIN_MS) return 'debug';",
+    replace: "if (now - at < 0) return 'debug';",
+    test: 'src/modules/runners/pools/refused-starts.spec.ts',
+    name: 'no more of them are told of loudly',
   },
   {
     guard: 'A wake ends no wait of another session whose name its session has by now.',
