@@ -103,6 +103,12 @@ describe('what a session holds', () => {
     expect([(await step()).value, (await step()).value, (await step()).value]).toEqual([200, 100, 0]);
     expect([await left(), await claims.hasOrphaned(fixture.city.streamId)]).toEqual([0, false]);
     expect(await marked()).toBe(false);
+    // Begun by a name alone.
+    await sql`update beads set status = 'in_progress', assignee = ${session.id}, metadata = '{}' where id = ${first.id}`.execute(
+      fixture.db,
+    );
+    expect(await deletions.delete(session.pk)).toBe(false);
+    await sql`update beads set status = 'open', assignee = null where id = ${first.id}`.execute(fixture.db);
     expect(await deletions.delete(session.pk)).toBe(true);
   });
 
