@@ -480,8 +480,8 @@ export const SESSIONS: readonly Guard[] = [
   {
     guard: 'A session that does one bead a turn is told of the next one as soon as it is free.',
     file: 'src/modules/runners/pools/pool-supply.ts',
-    find: 'const [first] = work;',
-    replace: 'const first = newestOf(work);',
+    find: 'const beads = work.map(({ id }) => id);',
+    replace: 'const beads = work.map(({ id }) => id).reverse();',
     test: 'src/modules/runners/pools/work-demand.spec.ts',
     name: 'tells one that does a bead a turn of the next',
   },
