@@ -1365,6 +1365,7 @@ create table sessions (
   failure text,
   tried_hash text,
   losses timestamp with time zone[],
+  holds_more boolean default false not null,
   constraint sessions_pkey PRIMARY KEY (pk),
   constraint sessions_id_key UNIQUE (stream_id, id),
   constraint sessions_runner_id_fkey FOREIGN KEY (runner_id) REFERENCES runners(id),
@@ -1380,6 +1381,7 @@ create table sessions (
 CREATE INDEX sessions_agent_idx ON public.sessions USING btree (stream_id, agent_name) WHERE (state <> 'closed'::text);
 CREATE INDEX sessions_alias_idx ON public.sessions USING btree (stream_id, alias) WHERE (alias <> ''::text);
 CREATE INDEX sessions_deleting_idx ON public.sessions USING btree (pk) WHERE ((state = 'closed'::text) AND delete_pending);
+CREATE INDEX sessions_holding_idx ON public.sessions USING btree (stream_id, pk) WHERE holds_more;
 CREATE INDEX sessions_leaf_idx ON public.sessions USING btree (stream_id, "substring"(alias, '[^/]+$'::text)) WHERE ((state <> 'closed'::text) AND (alias ~~ '%/%'::text));
 CREATE INDEX sessions_list_idx ON public.sessions USING btree (stream_id, created_at DESC, pk DESC);
 CREATE INDEX sessions_live_idx ON public.sessions USING btree (stream_id, created_at DESC, pk DESC) WHERE live;

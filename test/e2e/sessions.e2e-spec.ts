@@ -351,6 +351,7 @@ describe('changing sessions', () => {
     expect((await crew.events(id)).slice(1).map(({ type, message, actor }) => [type, message, actor])).toEqual([
       ['session.updated', 'title, alias changed', 'api'],
     ]);
+    expect(await crew.row(id)).toMatchObject({ past_aliases: ['web/first'] });
     expect((await get('web/first')).status).toBe(404);
     const other = await crew.make({ alias: 'first' });
     expect(await patch(id, { alias: '' })).toMatchObject({ status: 200 });

@@ -958,6 +958,7 @@ export interface Sessions {
   failure: string | null;
   generation: Generated<number>;
   held_until: Timestamp | null;
+  holds_more: Generated<boolean>;
   id: string;
   instance_token: string | null;
   kind: string;

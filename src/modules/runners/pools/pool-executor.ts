@@ -241,8 +241,8 @@ export class PoolExecutor {
     const { changes } = carrying;
     await this.repository.savepoint(changes.tx);
     try {
-      if (decision.do === 'create') await this.#create(carrying, decision);
-      else await this.#materialize(carrying, decision);
+      await (decision.do === 'create' ? this.#create(carrying, decision) : this.#materialize(carrying, decision));
+      this.#refused.made(changes.city.name, decision);
       return 'done';
     } catch (error) {
       if (!(error instanceof ProblemError)) throw error;

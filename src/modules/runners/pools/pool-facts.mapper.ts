@@ -197,6 +197,7 @@ function sessionOf(row: PoolRow, held: readonly string[], now: Pick<Loaded, 'fin
     drifted: driftOf(row, now.fingerprint)?.accepted === false,
     acceptedHash: row.accepted_hash,
     nudges: row.nudges,
+    nudged: row.nudged,
     toldStranded: told.stranded_at !== undefined,
     toldResetStalled: row.stop_requested_at !== null && told.reset_stalled_at === row.stop_requested_at.toISOString(),
   };

@@ -119,8 +119,10 @@ export interface PoolSession {
   /** What it was started with is not what the configuration says now, and nobody has accepted that. */
   readonly drifted: boolean;
   readonly acceptedHash: string | null;
-  /** When it was told last that there is work, in ms since 1970, by the newest bead that it was told of. */
+  /** When it was told last that there is work, in ms since 1970, by the first bead that it was told of. */
   readonly nudges: Readonly<Record<string, number>>;
+  /** How often within an hour. */
+  readonly nudged: Readonly<Record<string, number>>;
   readonly toldStranded: boolean;
   readonly toldResetStalled: boolean;
 }

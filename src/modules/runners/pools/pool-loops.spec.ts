@@ -30,6 +30,16 @@ describe('a hundred passes', () => {
     expect(world.sessions).toHaveLength(2);
   });
 
+  it('tell members of a minimum seldom of work that they leave, also where they write why', () => {
+    const world = new PoolWorld({ turn: 'notes' });
+    world.agents = [agentOf('worker', { min: 2 })];
+    world.beads = beads(2, NOW - 1_000);
+    run(world);
+    // 1,000 s: each at once, and after pauses of 1, 2, 4 and 8 minutes.
+    expect(world.counts.nudge).toBeLessThanOrEqual(12);
+    expect(world.counts.nudge).toBeGreaterThan(2);
+  });
+
   it('start few sessions for work that none of them takes', () => {
     const world = new PoolWorld({ turn: 'ignore' });
     world.agents = [agentOf('worker', { max: 1 })];

@@ -374,6 +374,38 @@ describe('what sessions hold', () => {
     expect((await fixture.events()).filter((e) => e.type === 'bead.dead_assignee_reopened')).toMatchObject([{ subject: bead }]);
   });
 
+  it('is given back in several looks where many end at once', async () => {
+    const { bead, session } = await made();
+    const pks = [session.pk];
+    for (let n = 0; n < 2; n++) pks.push((await fixture.session('asleep')).pk);
+    await sql`update sessions set state = 'asleep', wake_request = null, origin = 'pool', agent = 'worker', template = 'worker'`.execute(
+      fixture.db,
+    );
+    await sql`insert into beads (stream_id, id, title, assignee, status, metadata)
+      select b.stream_id, s.id || '-' || g, 'many', s.id, 'in_progress', jsonb_build_object('gc.session_id', s.id)
+      from beads b, sessions s, generate_series(1, 120) g where b.id = ${bead}`.execute(fixture.db);
+    fixture.config.agents.length = 0;
+    const closed = async () => {
+      await fixture.pass();
+      const rows = await Promise.all(pks.map((pk) => fixture.row(pk)));
+      return rows.filter((row) => row!.state === 'closed').length;
+    };
+    expect([await closed(), await closed()]).toEqual([2, 3]);
+    const { rows } = await sql`select 1 from beads where assignee is not null`.execute(fixture.db);
+    expect(rows).toEqual([]);
+  });
+
+  it('is given back also where it is only assigned to them', async () => {
+    const { bead, session } = await made();
+    await sql`update beads set assignee = ${session.id} where id = ${bead}`.execute(fixture.db);
+    await sql`update sessions set state = 'asleep', wake_request = null`.execute(fixture.db);
+    fixture.config.agents.length = 0;
+    await fixture.pass();
+    expect(await fixture.row(session.pk)).toMatchObject({ state: 'closed' });
+    const { rows } = await sql`select status, assignee from beads where id = ${bead}`.execute(fixture.db);
+    expect(rows).toEqual([{ status: 'open', assignee: null }]);
+  });
+
   it('is given back also when who ended them could not', async () => {
     const { bead, session } = await made();
     await claim(session);

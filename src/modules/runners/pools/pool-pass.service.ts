@@ -23,6 +23,8 @@ const BETWEEN_MS = 1_000;
 /** Changes of one transaction; what is left comes right after. */
 const BUDGET = 200;
 const RELEASED_AT_ONCE = 100;
+/** Beads after which no further session is ended in a transaction: the city's other writers wait for it. */
+const GIVEN_BACK_AT_ONCE = 200;
 
 type Ending = (PoolDecision & { do: 'close' })['code'];
 
@@ -98,6 +100,8 @@ export class PoolPass {
       if (carried === 'done') done.push(decision);
       if (carried === 'later' && decision.do === 'close') later.set(decision.pk, decision.code);
     }
+    const ended = done.flatMap((decision) => (decision.do === 'close' ? [decision.pk] : []));
+    if (ended.length > 0) await this.claims.leave(changes, ended);
     const soon = decisions.length > BUDGET ? now + this.betweenMs : undefined;
     const deferred = city.is === 'running' ? (await this.offered.nextDeferred(city.streamId, tx))?.getTime() : undefined;
     const times = [nextAt, soon, deferred, leaves ? now - overMs : undefined].filter((at): at is number => at !== undefined);
@@ -140,11 +144,14 @@ export class PoolPass {
     if (pks.length === 0 && !(await this.claims.hasOrphaned(city.streamId))) return;
     await this.changes.withWork(city, ACTOR, async (changes, work) => {
       await changes.lockAll(pks, pks);
+      let released = 0;
       for (const pk of pks) {
+        // The next look decides the same about those that are left, and comes because others have ended.
+        if (released >= GIVEN_BACK_AT_ONCE) break;
         const row = await changes.lock(pk);
         if (row === undefined || row.state === 'closed' || row.runner_id !== null) continue;
         const code = later.get(pk)!;
-        await this.claims.end(changes, work, row, code);
+        released += await this.claims.end(changes, work, row, code);
         await changes.close(row, code);
       }
       await this.claims.releaseOrphaned(work, RELEASED_AT_ONCE);

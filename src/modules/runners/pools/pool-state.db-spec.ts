@@ -39,9 +39,10 @@ describe('a session with a long conversation', () => {
     expect(await read(look)).toBe(0);
     await said('nudge', 50);
     expect(await read(look)).toBe(8);
-    const { nudges } = (await new PoolStateRepository(fixture.db).sessions(fixture.db as unknown as Tx, fixture.city.streamId))[0]!;
+    const { nudges, nudged } = (await new PoolStateRepository(fixture.db).sessions(fixture.db as unknown as Tx, fixture.city.streamId))[0]!;
     expect(Object.keys(nudges).sort()).toEqual(Array.from({ length: 8 }, (_, n) => `x-${n + 43}`));
     expect(Math.abs(nudges['x-50']! - Date.now())).toBeLessThan(60_000);
+    expect(nudged['x-50']).toBe(1);
   });
 
   it('is told of a wait without that, and without what it was told of others', async () => {

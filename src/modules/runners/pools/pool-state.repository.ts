@@ -66,9 +66,10 @@ export type PoolRow = Pick<
   readonly ever_held: boolean;
   readonly waits: boolean;
   readonly nudges: Readonly<Record<string, number>>;
+  readonly nudged: Readonly<Record<string, number>>;
 };
 
-/** The last of a session that are read: it is told of the newest bead of each side that it has work from, and not of many. */
+/** The last of a session that are read: it is told of the first bead of each side that it has work from, and not of many. */
 const NUDGES = 8;
 
 /** What a decision has to find unchanged when it is carried out. */
@@ -200,12 +201,13 @@ export class PoolStateRepository {
           and bead_terms(b.stream_id, b.labels, b.metadata) @> bead_terms(s.stream_id, '{}', ${MARK}) and b.metadata @> ${MARK}) as ever_held,
         s.id in (select name from waiting) or s.session_name in (select name from waiting) or s.alias in (select name from waiting)
           or coalesce(s.agent_name, '') in (select name from waiting) as waits,
-        coalesce(n.told, '{}') as nudges
+        coalesce(n.told, '{}') as nudges, coalesce(n.often, '{}') as nudged
       from sessions s
       join session_logs l on l.session_pk = s.pk
       left join runners r on r.id = s.runner_id
-      left join lateral (select jsonb_object_agg(t.reference, t.at) as told from (
-        select m.reference, floor(extract(epoch from max(m.created_at)) * 1000) as at from (
+      left join lateral (select jsonb_object_agg(t.reference, t.at) as told, jsonb_object_agg(t.reference, t.n) as often from (
+        select m.reference, floor(extract(epoch from max(m.created_at)) * 1000) as at,
+          count(*) filter (where m.created_at > clock_timestamp() - interval '1 hour') as n from (
           select m.reference, m.created_at from session_messages m
           where m.session_pk = s.pk and m.source = 'nudge' order by m.pk desc limit ${NUDGES}) m
         where m.reference is not null group by m.reference) t) n on true

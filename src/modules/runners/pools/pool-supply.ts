@@ -1,13 +1,16 @@
+import { doubled } from '../../../platform/time/doubled.js';
 import { emptyPauseUntil, type EmptyRuns } from '../../sessions/session-store/empty-runs.js';
 import { churnMs, endedByItself, poolRestsUntil } from '../../sessions/session-store/session-rest.js';
 import type { SessionState, WakeRequest } from '../../sessions/session-store/session-states.js';
 import { Capacity } from './capacity.js';
 import type { Dependencies } from './pool-dependencies.js';
-import type { PoolAgent, PoolDecision, PoolFacts, PoolSession } from './pool-facts.js';
+import type { OfferedBead, PoolAgent, PoolDecision, PoolFacts, PoolSession } from './pool-facts.js';
 import { blockerOf, isOrphaned, type SessionContext } from './session-rules.js';
 
 /** A session that is told of work and takes none is told again after this. */
 const NUDGE_AGAIN_MS = 600_000;
+/** It is told once more of what is new with it at once, then after this, and twice as long each time. */
+const NEWS_AGAIN_MS = 60_000;
 /** One in a turn without work for longer than this is busy with something else. */
 const CLAIM_WITHIN_MS = 300_000;
 const BEADS_NAMED = 5;
@@ -128,22 +131,40 @@ export class Supply {
     return state === 'active' && live && !inTurn && stop === null && messages === 0;
   }
 
-  /** Has a session take up work, the newest of it changed `at`: wakes it, or tells it when it is idle. True when it is on its way to it. */
-  engage(session: PoolSession, beads: readonly string[], at: number): boolean {
+  /**
+   * Has a session take up work, the most urgent first: wakes it, or tells it when it is idle. What others did `since` they may have changed.
+   * True when it is on its way to it.
+   */
+  engage(session: PoolSession, work: readonly OfferedBead[], since = -Infinity): boolean {
     if (this.decided.has(session.pk)) return false;
     const sleeps = session.state === 'asleep';
-    if (!sleeps && (!this.isIdle(session) || session.asks || beads.length === 0)) return false;
-    // It may have work from several sides, each of which is told for itself. What has put it to sleep was that it did nothing with it.
-    const told = sleeps && session.reason !== 'idle-timeout' ? undefined : session.nudges[beads[0] ?? ''];
-    // What has changed since, and since it did something itself, is news, whatever it was told before.
-    const since = Math.max(told ?? 0, sleeps ? session.stateAt : session.activityAt);
-    if (told !== undefined && this.facts.now - told < NUDGE_AGAIN_MS && at <= since) {
-      this.times.push(told + NUDGE_AGAIN_MS);
+    if (!sleeps && (!this.isIdle(session) || session.asks || work.length === 0)) return false;
+    const again = this.#tellAt(session, work, since);
+    if (again > this.facts.now) {
+      this.times.push(again);
       return false;
     }
-    if (sleeps) return this.wake(session, 'work', beads, at);
+    const beads = work.map(({ id }) => id);
+    if (sleeps) return this.wake(session, 'work', beads, newestOf(work)?.at);
     this.add(session, { do: 'nudge', pk: session.pk, beads: beads.slice(0, BEADS_NAMED) });
     return true;
+  }
+
+  /** When a session may be told of work: at once of what its hook would give it and it does not know. */
+  #tellAt(session: PoolSession, work: readonly OfferedBead[], others: number): number {
+    const sleeps = session.state === 'asleep';
+    const [first] = work;
+    const newest = newestOf(work);
+    // It may have work from several sides, each of which is told for itself. What has put it to sleep was that it did nothing with it.
+    const told = sleeps && session.reason !== 'idle-timeout' ? undefined : session.nudges[first?.id ?? ''];
+    if (told === undefined || newest === undefined) return -Infinity;
+    // What has come since, and what has changed since it did something itself, is news, whatever it was told before.
+    const isNew = session.nudges[newest.id] === undefined && newest.at > told;
+    const isChanged = newest.at > Math.max(told, sleeps ? session.stateAt : session.activityAt, others);
+    // Who changes it without end, be it the session itself, has it told more and more seldom.
+    const often = session.nudged[first!.id] ?? 0;
+    const pause = often < 2 ? 0 : doubled(often - 1, NEWS_AGAIN_MS, NUDGE_AGAIN_MS);
+    return told + (isNew || isChanged ? pause : NUDGE_AGAIN_MS);
   }
 
   wake(session: PoolSession, why: WakeRequest, beads?: readonly string[], at = -Infinity): boolean {
@@ -202,6 +223,11 @@ export class Supply {
     this.decisions.push(decision);
     this.decided.add(session.pk);
   }
+}
+
+/** What was changed last. */
+export function newestOf(beads: readonly OfferedBead[]): OfferedBead | undefined {
+  return beads.reduce<OfferedBead | undefined>((newest, one) => (newest === undefined || one.at > newest.at ? one : newest), undefined);
 }
 
 function isStarting(state: SessionState): boolean {

@@ -13,6 +13,9 @@ import { IdempotencyRepository } from '../../../platform/idempotency/idempotency
 import { RosterRepository } from '../../configuration/roster/roster.repository.js';
 import { RosterService } from '../../configuration/roster/roster.service.js';
 import type { SessionRow } from '../../sessions/session-store/session-row.js';
+import type { SessionResolver } from '../../sessions/session-names/session-resolver.service.js';
+import type { SessionRequests } from '../../sessions/sessions/session-requests.service.js';
+import { SessionWakes } from '../../sessions/sessions/session-wakes.service.js';
 import { SessionWaitsRepository } from '../../sessions/sessions/session-waits.repository.js';
 import { WaitsRepository } from '../../work/waits/waits.repository.js';
 import { WaitsService } from '../../work/waits/waits.service.js';
@@ -323,6 +326,23 @@ describe('the wait of a session that has ended', () => {
     expect([await ends(session.pk), await ends(next.pk)]).toEqual([[id], []]);
     await sql`update beads set metadata = metadata - 'registered_session' where id = ${id}`.execute(fixture.db);
     expect(await ends(next.pk)).toEqual([id]);
+  });
+
+  it('is ended by a wake also where its session has more than one step ends', async () => {
+    const { id } = await wait();
+    await sql`insert into beads (stream_id, id, title, issue_type, labels, metadata)
+      select stream_id, id || '-' || g, title, issue_type, labels, metadata from beads, generate_series(1, 250) g where id = ${id}`.execute(
+      fixture.db,
+    );
+    const resolver = { resolve: () => Promise.resolve(session) } as unknown as SessionResolver;
+    const requests = { requireStartable: () => Promise.resolve() } as unknown as SessionRequests;
+    const wakes = new SessionWakes(resolver, fixture.a.sessions, requests, fixture.a.queue, new SessionWaitsRepository());
+    await wakes.wake(fixture.city, session.id, {} as never, ANYBODY);
+    const { rows } =
+      await sql`select metadata ->> 'state' as state, count(*)::int as n from beads where issue_type = 'gate' group by 1`.execute(
+        fixture.db,
+      );
+    expect(rows).toEqual([{ state: 'canceled', n: 251 }]);
   });
 
   it('ends in steps where there are many', async () => {

@@ -87,7 +87,7 @@ describe('starts for work', () => {
     const back = new Map([['front', beads(1, NOW - 1_000)]]);
     const joined = new Map([['front', [...beads(1, NOW - 500_000), { id: 'b-2', at: NOW - 1_000 }]]]);
     expect([wakes({ offered: back }), wakes({ assigned: back })]).toEqual([[['b-1']], [['b-1']]]);
-    expect([wakes({ offered: joined }), wakes({ assigned: joined })]).toEqual([[['b-2', 'b-1']], [['b-2', 'b-1']]]);
+    expect([wakes({ offered: joined }), wakes({ assigned: joined })]).toEqual([[['b-1', 'b-2']], [['b-1', 'b-2']]]);
     const before = new Map([['front', beads(1, NOW - 121_000)]]);
     expect([wakes({ offered: before }), wakes({ assigned: before })]).toEqual([[], []]);
   });
@@ -102,8 +102,39 @@ describe('starts for work', () => {
     expect(nudges(NOW - 2_000, NOW - 480_000, NOW - 1_000)).toEqual([]);
     const behind = new Map([['front', [...beads(1), { id: 'b-2', at: NOW - 30_000 }]]]);
     const knows = { ...session, activityAt: NOW - 1_000, nudges: { 'b-1': NOW - 50_000 } };
-    expect(plan({ sessions: [knows], assigned: behind })).toEqual([{ do: 'nudge', pk: 7, beads: ['b-2', 'b-1'] }]);
+    expect(plan({ sessions: [knows], assigned: behind })).toEqual([{ do: 'nudge', pk: 7, beads: ['b-1', 'b-2'] }]);
+    // Then it is told more and more seldom.
+    const later = new Map([['front', [...beads(1), { id: 'b-2', at: NOW - 1 }]]]);
+    const free = (told: number, n: number): number =>
+      plan({ sessions: [{ ...knows, nudges: { 'b-1': NOW - told }, nudged: { 'b-1': n } }], assigned: later }).length;
+    expect([free(59_000, 2), free(60_000, 2), free(119_000, 3), free(120_000, 3)]).toEqual([0, 1, 0, 1]);
   });
+
+  it.each(['assigned', 'offered'] as const)(
+    'tells one that does a bead a turn of the next, the most urgent first, as soon as it is free (%s)',
+    (way) => {
+      const left = [...beads(6)];
+      let session = sessionOf({ pk: 7, origin: 'named', identity: 'front', agentName: 'front', alias: 'front', slot: null });
+      const told: (readonly [number, string])[] = [];
+      for (let now = NOW; left.length > 0 && now < NOW + 600_000; now += 10_000) {
+        const facts = { now, named: [namedOf('front', 'on_demand', 'worker')], sessions: [session], [way]: new Map([['front', left]]) };
+        for (const d of plan(facts))
+          if (d.do === 'nudge') {
+            told.push([(now - NOW) / 1000, d.beads[0]!]);
+            session = { ...session, activityAt: now + 5_000, nudges: { ...session.nudges, [d.beads[0]!]: now } };
+            left.shift();
+          }
+      }
+      expect(told).toEqual([
+        [0, 'b-1'],
+        [10, 'b-2'],
+        [20, 'b-3'],
+        [30, 'b-4'],
+        [40, 'b-5'],
+        [50, 'b-6'],
+      ]);
+    },
+  );
 
   it.each([
     ['of its agent', { agents: [agentOf('worker', { max: 2 })] }, 2],

@@ -1,5 +1,5 @@
 import type { OfferedBead, PoolAgent, PoolFacts, PoolNamed, PoolSession } from './pool-facts.js';
-import { cooldownUntil, type Supply, type Work } from './pool-supply.js';
+import { cooldownUntil, newestOf, type Supply, type Work } from './pool-supply.js';
 
 /** What work asks of a city's sessions: what is assigned to a name, and what waits for an agent, a member or a named session. */
 export class WorkDemand {
@@ -34,9 +34,8 @@ export class WorkDemand {
     for (const [name, beads] of this.facts.assigned) {
       if (beads.length === 0) continue;
       const session = this.facts.sessions.find((one) => this.#bears(one, name) && !this.supply.isReplaced(one));
-      const at = newestAt(beads);
-      if (session !== undefined) this.supply.engage(session, newest(beads), at);
-      else this.#bear(name, { bead: beads[0]!.id, at });
+      if (session !== undefined) this.supply.engage(session, beads);
+      else this.#bear(name, { bead: beads[0]!.id, at: newestAt(beads) });
     }
   }
 
@@ -64,7 +63,7 @@ export class WorkDemand {
     const beads = this.facts.offered.get(identity) ?? [];
     if (beads.length === 0) return;
     const session = this.supply.bearer(identity);
-    if (session !== undefined) this.supply.engage(session, newest(beads), newestAt(beads));
+    if (session !== undefined) this.supply.engage(session, beads);
     else this.supply.materialize(identity, agent, 'work', { bead: beads[0]!.id, at: newestAt(beads) });
   }
 
@@ -76,7 +75,7 @@ export class WorkDemand {
       if (beads.length === 0) continue;
       const member = this.facts.sessions.find((one) => one.agentName === route && one.origin !== 'manual' && !this.supply.isLeaving(one));
       const fresh = member === undefined ? this.#fresh(agent, route) : [];
-      if (member !== undefined) this.supply.engage(member, newest(beads), newestAt(beads));
+      if (member !== undefined) this.supply.engage(member, beads);
       else if (fresh.length > 0) this.supply.create(agent, slot, agent.member(slot), 'work', { bead: fresh[0]!.id, at: newestAt(fresh) });
     }
     const beads = this.#fresh(agent, agent.name);
@@ -87,6 +86,8 @@ export class WorkDemand {
     if (need === 0) return;
     const workers = this.supply.workers(agent);
     const at = newestAt(beads);
+    // Each of them sees what another one writes about work that it leaves: that is no news.
+    const since = Math.max(...workers.map(({ activityAt }) => activityAt));
     // What others have left is for those that are there: nobody is started for it.
     const left = need - Math.max(beads.length, scale);
     for (const session of workers) if (this.supply.isComing(session)) need--;
@@ -94,13 +95,13 @@ export class WorkDemand {
       if (need <= 0 || !this.supply.isIdle(session) || !this.supply.isFree(session) || session.asks) continue;
       // Also one that has been told and took nothing: before it has gone, another one would do no better.
       need--;
-      this.supply.engage(session, newest(all), newestAt(all));
+      this.supply.engage(session, all, since);
     }
     need -= left;
     if (workers.some((session) => this.supply.isLimited(session))) return;
     if (agent.settings.max === 1 && workers.length > 0) {
       // Nobody else takes its work: the one that sleeps is woken.
-      if (need > 0) workers.some((session) => session.state === 'asleep' && this.supply.engage(session, newest(beads), at));
+      if (need > 0) workers.some((session) => session.state === 'asleep' && this.supply.engage(session, beads, since));
       return;
     }
     for (let n = Math.min(need, this.supply.seats(agent, workers)); n > 0; n--) {
@@ -142,10 +143,5 @@ export class WorkDemand {
 
 /** When the newest of them was changed last. */
 function newestAt(beads: readonly OfferedBead[]): number {
-  return Math.max(...beads.map(({ at }) => at));
-}
-
-/** Ids, the newest first: whether there is anything that a session has not been told of shows at once. */
-function newest(beads: readonly OfferedBead[]): string[] {
-  return [...beads].sort((a, b) => b.at - a.at || (a.id < b.id ? 1 : -1)).map(({ id }) => id);
+  return newestOf(beads)?.at ?? -Infinity;
 }

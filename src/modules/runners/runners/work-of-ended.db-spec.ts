@@ -93,12 +93,22 @@ describe('what a session holds', () => {
       await claims.end(changes, work, session, 'closed');
       await changes.close(session, 'operator', { set: { delete_pending: true } });
     });
-    expect(await left()).toBe(300);
+    const marked = async () =>
+      (await sql<{ holds_more: boolean }>`select holds_more from sessions where pk = ${session.pk}`.execute(fixture.db)).rows[0]
+        ?.holds_more;
+    expect([await left(), await marked()]).toEqual([300, true]);
     const deletions = new SessionDeletionsRepository(fixture.db);
     expect(await deletions.delete(session.pk)).toBe(false);
     const step = () => runner.get(WorkService).run(fixture.city, 'test', (work) => claims.releaseOrphaned(work, 200));
     expect([(await step()).value, (await step()).value, (await step()).value]).toEqual([200, 100, 0]);
     expect([await left(), await claims.hasOrphaned(fixture.city.streamId)]).toEqual([0, false]);
+    expect(await marked()).toBe(false);
+    // Begun by a name alone.
+    await sql`update beads set status = 'in_progress', assignee = ${session.id}, metadata = '{}' where id = ${first.id}`.execute(
+      fixture.db,
+    );
+    expect(await deletions.delete(session.pk)).toBe(false);
+    await sql`update beads set status = 'open', assignee = null where id = ${first.id}`.execute(fixture.db);
     expect(await deletions.delete(session.pk)).toBe(true);
   });
 

@@ -66,24 +66,33 @@ export class ClaimsOfSessionsRepository {
     return rows.length > 0;
   }
 
+  /** Sessions that end keep what is assigned to them: it is given back later. */
+  async leave(tx: Kysely<Database>, pks: readonly number[]): Promise<void> {
+    await sql`update sessions s set holds_more = true where s.pk = any(${pks}::bigint[]) and exists (
+      select from beads b where b.stream_id = s.stream_id and b.assignee = s.id and b.status <> 'closed' and ${ITS_OWN})`.execute(tx);
+  }
+
+  /** Sessions from which all is given back by now are looked at no more. */
+  async settle(tx: Kysely<Database>, streamId: number): Promise<void> {
+    await sql`update sessions s set holds_more = false where s.stream_id = ${streamId} and s.holds_more and not exists (
+      select from beads b where b.stream_id = ${streamId} and b.assignee = s.id and b.status <> 'closed' and ${ITS_OWN})`.execute(tx);
+  }
+
   /**
-   * What `held` has of sessions that have ended, for running cities: their ids by session. A city has any number of those: each is looked up. Much
-   * may be assigned to few: from one to the next of them, without reading what each has.
+   * What `held` has of sessions that have ended, for running cities: their ids by session. What is begun is looked up one by one; a city has any number
+   * of names to whom beads are assigned, so what is assigned is looked for from those that were left with more.
    */
   async orphaned(streamId: number, limit: number): Promise<{ id: string; session: string }[]> {
     const ended = (id: RawBuilder<unknown>): RawBuilder<unknown> =>
       sql`(select s.id from sessions s where s.stream_id = ${streamId} and s.id = ${id} and s.state = 'closed' limit 1)`;
-    const next = (than: RawBuilder<unknown>): RawBuilder<unknown> => sql`(select b.assignee as name from beads b
-      where b.stream_id = ${streamId} and b.assignee is not null and b.status <> 'closed' and b.assignee > ${than} order by b.assignee limit 1)`;
     const { rows } = await sql<{ id: string; session: string }>`
-      with recursive owners as (
-        ${next(sql`''`)} union all select n.name from owners o cross join lateral ${next(sql`o.name`)} n)
       (select b.id, s.id as session from beads b cross join lateral ${ended(sql`b.metadata ->> 'gc.session_id'`)} s
         where b.stream_id = ${streamId} and b.status = 'in_progress' and b.assignee is not null and b.metadata ? 'gc.session_id' limit ${limit})
       union
-      (select b.id, s.id from owners o cross join lateral ${ended(sql`o.name`)} s cross join lateral (
+      (select b.id, s.id from sessions s cross join lateral (
           select b.id from beads b
-          where b.stream_id = ${streamId} and b.assignee = s.id and b.status <> 'closed' and ${ITS_OWN} limit ${limit}) b limit ${limit})
+          where b.stream_id = ${streamId} and b.assignee = s.id and b.status <> 'closed' and ${ITS_OWN} limit ${limit}) b
+        where s.stream_id = ${streamId} and s.holds_more and s.state = 'closed' limit ${limit})
       order by id limit ${limit}`.execute(this.db);
     return rows;
   }

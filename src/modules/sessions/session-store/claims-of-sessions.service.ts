@@ -18,25 +18,32 @@ export class ClaimsOfSessions {
 
   /**
    * What `release` does, in the transaction that closes the session: nobody waits for anything any more, either. A wait that
-   * stayed would never be told, and whoever gets the name next would seem to wait.
+   * stayed would never be told, and whoever gets the name next would seem to wait. Returns how many beads it gave back.
    */
-  async end(changes: SessionChanges, work: Work, row: SessionRow, reason: string): Promise<void> {
-    await this.release(changes, work, row, reason, BEADS_AT_ONCE);
+  async end(changes: SessionChanges, work: Work, row: SessionRow, reason: string): Promise<number> {
+    const released = await this.release(changes, work, row, reason, BEADS_AT_ONCE);
     const ids = await this.repository.waits(changes.tx, changes.city.streamId, row.id, WAITS_AT_ONCE);
     for (const wait of await work.findAll(ids)) await this.#endWait(work, wait.id, row.id);
+    return released;
   }
 
   /**
    * Gives back what a session holds, in the transaction that ends it, or lets it rest for long: begun work is open again and
    * nobody's, with an event that names `reason`. To be called in `SessionChangesService.withWork`, before or after that.
-   * Work that is assigned to a pool member's name stays assigned: its next session goes on with it. What one that rests holds beyond `limit`
-   * nobody would find. Returns how many.
+   * Work that is assigned to a pool member's name stays assigned: its next session goes on with it. What is held beyond `limit`
+   * is found when the session has ended, and never of one that rests. Returns how many.
    */
   async release(changes: SessionChanges, work: Work, row: SessionRow, reason: string, limit?: number): Promise<number> {
     const ids = await this.repository.held(changes.city.streamId, row.id, limit, changes.tx);
+    if (ids.length === limit) await this.leave(changes, [row.pk]);
     let released = 0;
     for (const bead of await work.findAll(ids)) if (await reopen(work, bead.id, row.id, reason)) released++;
     return released;
+  }
+
+  /** Remembers what is assigned to sessions that end in a transaction which may not give it back: `releaseOrphaned` does. */
+  async leave({ tx }: SessionChanges, pks: readonly number[]): Promise<void> {
+    await this.repository.leave(tx, pks);
   }
 
   /** Gives back what ended sessions still hold, and ends their waits, `limit` beads of either at once: whoever ended them could not. */
@@ -45,6 +52,7 @@ export class ClaimsOfSessions {
     let released = 0;
     for (const { id, session } of await this.repository.orphaned(streamId, limit))
       if (await reopen(work, id, session, 'closed')) released++;
+    await this.repository.settle(work.tx, streamId);
     for (const { id, session } of await this.repository.orphanedWaits(streamId, limit))
       if (await this.#endWait(work, id, session)) released++;
     return released;

@@ -9,6 +9,7 @@ export interface SessionRow {
   readonly session_name: string;
   /** '' for none. */
   readonly alias: string;
+  readonly past_aliases: readonly string[];
   readonly title: string;
   readonly kind: 'agent' | 'provider';
   /** The agent's qualified name, or the provider's. */
@@ -90,7 +91,7 @@ export interface SessionRow {
 }
 
 /** The columns of a row, of `sessions s`. */
-export const SESSION_ROW = sql`s.pk, s.stream_id, s.id, s.session_name, s.alias, s.title, s.kind, s.template, s.agent, s.agent_name, s.slot,
+export const SESSION_ROW = sql`s.pk, s.stream_id, s.id, s.session_name, s.alias, s.past_aliases, s.title, s.kind, s.template, s.agent, s.agent_name, s.slot,
   s.rig, s.provider, s.preset, s.transport, s.origin, s.named_identity, s.created_by, s.state, s.reason, s.close_code, s.generation, s.epoch,
   s.instance_token, s.session_key, s.runner_id, s.live, s.wake_request, s.wake_requested_at, s.not_before, s.stop_request, s.stop_reason,
   s.stop_requested_at, s.stop_deadline, s.start_deadline, s.held_until, s.quarantined_until, s.reset_pending, s.delete_pending,

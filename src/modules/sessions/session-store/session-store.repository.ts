@@ -10,6 +10,7 @@ import type { SessionState } from './session-states.js';
 
 const JSON_COLUMNS = new Set<string>(['options', 'option_schema', 'capabilities', 'metadata', 'launch_parts', 'launch_options']);
 const ARRAY_COLUMNS = new Map<string, string>([
+  ['past_aliases', 'text[]'],
   ['crashes', 'timestamptz[]'],
   ['restarts', 'timestamptz[]'],
   ['losses', 'timestamptz[]'],

@@ -6,7 +6,8 @@ import { Db } from '../../../platform/database/database.js';
 const STEP = 5_000;
 /** What it has held, as long as somebody will give that back: without its record nobody would know that its holder has ended. */
 const HOLDS = sql<boolean>`(exists (select from cities c where c.stream_id = sessions.stream_id) and (
-  exists (select from beads b where b.stream_id = sessions.stream_id and b.assignee = sessions.id and b.status not in ('closed', 'in_progress'))
+  exists (select from beads b where b.stream_id = sessions.stream_id and b.assignee = sessions.id and b.status <> 'closed'
+    and (b.status <> 'in_progress' or coalesce(b.metadata ->> 'gc.session_id', b.assignee) = b.assignee))
   or exists (select from beads b where b.stream_id = sessions.stream_id and b.status = 'in_progress' and b.assignee is not null and b.metadata <> '{}'
     and bead_terms(b.stream_id, b.labels, b.metadata) @> bead_terms(sessions.stream_id, '{}', jsonb_build_object('gc.session_id', sessions.id))
     and b.metadata ->> 'gc.session_id' = sessions.id)))`;

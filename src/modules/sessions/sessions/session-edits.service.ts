@@ -20,6 +20,8 @@ import type { SessionPatch, SessionRow } from '../session-store/session-row.js';
 import { SessionTimings } from './session-timings.js';
 
 const MODE = 'permission_mode';
+/** A history is for mail that comes late, not for ever. */
+const PAST_ALIASES = 20;
 
 /** What can be changed about a session: what it is called, and with what permissions it is started. */
 @Injectable()
@@ -115,7 +117,8 @@ export class SessionEdits {
         await changes.takeName(row, alias, 'alias');
       }
     }
-    return { alias };
+    const past = row.alias === '' ? row.past_aliases : [...row.past_aliases.filter((one) => one !== row.alias), row.alias];
+    return { alias, past_aliases: past.slice(-PAST_ALIASES) };
   }
 }
 

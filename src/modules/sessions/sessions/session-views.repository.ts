@@ -63,7 +63,7 @@ export const BESIDE_ROW = sql`l.activity, l.model, l.context_used, l.context_win
       where m.session_pk = s.pk and m.source in ('wait', 'nudge') and m.status = 'delivered') as nudged_at`;
 
 /** All that answers tell of it, but for what it said. */
-export const SHOWN = sql`s.pk, s.stream_id, s.id, s.session_name, s.alias, s.title, s.kind, s.template, s.agent, s.agent_name, s.slot,
+export const SHOWN = sql`s.pk, s.stream_id, s.id, s.session_name, s.alias, s.past_aliases, s.title, s.kind, s.template, s.agent, s.agent_name, s.slot,
     s.rig, s.provider, s.preset, s.transport, s.origin, s.named_identity, s.created_by, s.state, s.reason, s.close_code, s.generation,
     s.epoch, s.instance_token, s.session_key, s.runner_id, s.live, s.wake_request, s.wake_requested_at, s.not_before, s.stop_request,
     s.stop_reason, s.stop_requested_at, s.stop_deadline, s.start_deadline, s.held_until, s.quarantined_until, s.reset_pending,

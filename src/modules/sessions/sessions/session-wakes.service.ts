@@ -15,7 +15,7 @@ import { isOver, SessionRequests } from './session-requests.service.js';
 import { SessionResolver } from '../session-names/session-resolver.service.js';
 import { NOW, type SessionPatch, type SessionRow } from '../session-store/session-row.js';
 import { STAYS, stopWish, UNASKED } from '../session-store/session-stops.js';
-import { SessionWaitsRepository } from './session-waits.repository.js';
+import { AT_ONCE, SessionWaitsRepository } from './session-waits.repository.js';
 import type { WakeRequest } from '../session-store/session-states.js';
 import type { WakeQuery } from './sessions.query.js';
 
@@ -65,10 +65,11 @@ export class SessionWakes {
       requireWakeable(row);
       if (!force) await requireClosedCircuit(changes, row);
       const { row: after, decision } = await this.#wake(changes, row, 'explicit');
-      if (!row.live) await this.#endWaits(changes, work, after);
-      return { status: 'ok', id: after.id, decision };
+      const left = !row.live && (await this.#endWaits(changes, work, after)) ? after : undefined;
+      return { body: { status: 'ok', id: after.id, decision } as const, left, until: await changes.now() };
     });
-    return value;
+    if (value.left !== undefined) await this.#endFurtherWaits(city, actor, value.left, value.until);
+    return value.body;
   }
 
   /**
@@ -139,10 +140,19 @@ export class SessionWakes {
     return { row: await changes.patch(row, wanted), decision: 'after_stop' };
   }
 
-  async #endWaits(changes: SessionChanges, work: Work, row: SessionRow): Promise<void> {
-    const ids = await this.waits.liveWaits(changes.tx, row);
+  /** In steps, between which others may write in its city. What it waits for by then, since it was woken, it goes on to wait for. */
+  async #endFurtherWaits(city: CityScope, actor: string, row: SessionRow, until: Date): Promise<void> {
+    for (let left = true; left;)
+      left = (await this.changes.withWork(city, actor, (changes, work) => this.#endWaits(changes, work, row, until))).value;
+  }
+
+  /** True when there may be more. */
+  async #endWaits(changes: SessionChanges, work: Work, row: SessionRow, until?: Date): Promise<boolean> {
+    const ids = await this.waits.liveWaits(changes.tx, row, until);
     for (const wait of await work.findAll(ids)) await finishWait(work, wait, 'canceled', { canceled_by: changes.actor });
-    for (const pk of await this.waits.queuedNotes(changes.tx, row.pk)) await this.queue.cancel(changes, row, pk);
+    // A note that is queued later is one of a later wait.
+    if (until === undefined) for (const pk of await this.waits.queuedNotes(changes.tx, row.pk)) await this.queue.cancel(changes, row, pk);
+    return ids.length >= AT_ONCE;
   }
 }
 

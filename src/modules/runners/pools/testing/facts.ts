@@ -74,6 +74,7 @@ export function sessionOf(more: Partial<PoolSession> = {}): PoolSession {
     drifted: false,
     acceptedHash: null,
     nudges: {},
+    nudged: {},
     toldStranded: false,
     toldResetStalled: false,
     ...more,

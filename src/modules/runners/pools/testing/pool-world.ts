@@ -5,8 +5,8 @@ import { endedByItself } from '../../../sessions/session-store/session-rest.js';
 import { agentOf, factsWith, NOW, sessionOf } from './facts.js';
 
 export interface Behaviour {
-  /** What a session does in a turn: takes a bead and finishes it, takes one and leaves it, or takes none. */
-  readonly turn: 'finish' | 'keep' | 'ignore';
+  /** What a session does in a turn: takes a bead and finishes it, takes one and leaves it, takes none, or writes why on each of them. */
+  readonly turn: 'finish' | 'keep' | 'ignore' | 'notes';
   /** Its process ends after each turn. */
   readonly exits?: boolean;
   /** How, when it does: as one that has done its turn, unless this says otherwise. */
@@ -71,11 +71,11 @@ export class PoolWorld {
           wake: decision.why,
           churns: endedByItself(session.reason) ? session.churns + 1 : session.churns,
           messages: decision.beads === undefined ? 0 : 1,
-          nudges: { ...session.nudges, ...(decision.beads === undefined ? {} : { [decision.beads[0]!]: this.now }) },
+          ...this.#told(session, decision.beads),
         });
         return;
       case 'nudge':
-        this.#set(session, { messages: 1, nudges: { ...session.nudges, [decision.beads[0]!]: this.now } });
+        this.#set(session, { messages: 1, ...this.#told(session, decision.beads) });
         return;
       case 'drain':
       case 'sleep':
@@ -92,6 +92,13 @@ export class PoolWorld {
     }
   }
 
+  #told(session: PoolSession, beads: readonly string[] = []): Pick<PoolSession, 'nudges' | 'nudged'> {
+    const { nudges, nudged } = session;
+    const [first] = beads;
+    if (first === undefined) return { nudges, nudged };
+    return { nudges: { ...nudges, [first]: this.now }, nudged: { ...nudged, [first]: Math.min(8, (nudged[first] ?? 0) + 1) } };
+  }
+
   #act(): void {
     for (const session of this.sessions) {
       const starting = session.wake !== null && !session.hasRunner && (session.state === 'start-pending' || session.state === 'asleep');
@@ -106,12 +113,14 @@ export class PoolWorld {
     const turns = (this.#turns.get(session.pk) ?? 0) + 1;
     this.#turns.set(session.pk, turns);
     let { held, everHeld } = session;
-    if (this.behaviour.turn !== 'ignore' && held.length === 0) {
+    if ((this.behaviour.turn === 'finish' || this.behaviour.turn === 'keep') && held.length === 0) {
       const its = this.routed.get(session.agentName ?? '') ?? [];
       const [bead] = its.length > 0 || session.agent !== 'worker' ? its.splice(0, 1) : this.beads.splice(0, 1);
       if (bead !== undefined) [held, everHeld] = [[bead.id], true];
     }
     if (this.behaviour.turn === 'finish') held = [];
+    // A moment after its turn has ended: others see it as soon as it does.
+    if (this.behaviour.turn === 'notes') this.beads = this.beads.map(({ id }) => ({ id, at: this.now + 1 }));
     this.#set(session, { held, everHeld, messages: 0, activityAt: this.now });
     if (this.behaviour.exits === true)
       this.#set(this.#of(session.pk), { ...GONE, stateAt: this.now, reason: this.behaviour.reason ?? 'exited' });
