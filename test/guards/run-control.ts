@@ -155,8 +155,8 @@ export const RUN_CONTROL: readonly Guard[] = [
   {
     guard: 'A step is never done when what it needs has failed.',
     file: `${CONTROL}/advance.ts`,
-    find: "({ outcome }) => outcome !== undefined && outcome !== 'pass')",
-    replace: '() => false)',
+    find: 'blockers.find((each) => each.outcome !== undefined &&',
+    replace: 'blockers.find((each) => each.place < 0 &&',
     test: MODEL,
   },
   {
@@ -185,6 +185,13 @@ export const RUN_CONTROL: readonly Guard[] = [
     file: `${CONTROL}/nodes.ts`,
     find: 'const counting = nodes.filter((node) => !cleansUp(node));',
     replace: 'const counting = nodes;',
+    test: MODEL,
+  },
+  {
+    guard: 'Nothing is skipped for what has failed to clean up.',
+    file: `${CONTROL}/advance.ts`,
+    find: "each.outcome !== 'pass' && !cleansUp(each));",
+    replace: "each.outcome !== 'pass');",
     test: MODEL,
   },
   {

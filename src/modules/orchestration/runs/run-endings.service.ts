@@ -59,7 +59,7 @@ export class RunEndings {
     const source = await work.find(run.source_id);
     if (source === undefined || source.status === 'closed' || source.issue_type === 'convoy') return;
     if ((await this.repository.liveOf(work.tx, work.city.streamId, source.id)).length > 0) return;
-    if ((await whyLeft(work, run, [source])) === undefined) await work.close(source.id, `workflow ${run.id} passed`);
+    if ((await whyLeft(work, run, [source])) === undefined) await work.complete(source.id, `workflow ${run.id} passed`);
     // It goes on by itself: who has it may give it back to the queue that does such work.
     else await work.update(source.id, { metadata: { [ROUTE]: source.metadata[ROUTE] || source.metadata[EXECUTED_BY] || '' } });
   }

@@ -14,6 +14,8 @@ import type { RunOutcome, RunRow } from './run-row.js';
 import { RunsRepository } from './runs.repository.js';
 
 const STEPS_CLOSED = 'molecule autoclose: all step children closed';
+/** Steps that are opened with one that they were skipped for, under the lock of the city. */
+const MOST_OPENED = 300;
 const SOURCE_CLOSED = 'molecule autoclose: source work bead closed';
 
 /**
@@ -22,6 +24,9 @@ const SOURCE_CLOSED = 'molecule autoclose: source work bead closed';
  */
 @Injectable()
 export class RunKeeper implements OnModuleInit {
+  /** Where steps are opened with another one. */
+  readonly #opening = new WeakSet<Work>();
+
   constructor(
     private readonly work: WorkService,
     private readonly repository: RunsRepository,
@@ -56,6 +61,7 @@ export class RunKeeper implements OnModuleInit {
     if (before.status === 'closed') {
       await this.#requireGoingOn(work, before);
       await this.control.reopened(work, after);
+      if (endsAs(before.metadata['gc.outcome']) !== 'pass') await this.#openBehind(work, after);
     }
     if (
       after.metadata['gc.formula_contract'] === 'graph.v2' &&
@@ -66,15 +72,32 @@ export class RunKeeper implements OnModuleInit {
       work.emit(event(ExecutionStepStarted, { ...work.facts(after), payload: {} }));
   }
 
-  /** What has ended stays so, with all of its steps; and a step that has not passed, as long as others are skipped for it. @throws ProblemError wrong_state */
-  async #requireGoingOn(work: Work, { id, run_id: run, metadata }: BeadRecord): Promise<void> {
+  /** What has ended stays so, with all of its steps. @throws ProblemError wrong_state */
+  async #requireGoingOn(work: Work, { id, run_id: run }: BeadRecord): Promise<void> {
     const known = await this.repository.find(work.tx, work.city.streamId, run!);
     if (id === run || (known !== undefined && known.outcome !== null))
       throw problem('wrong_state', `bead ${id} is ${id === run ? 'the root' : 'a step'} of a run that has ended; launch its formula again`);
-    // It would stay skipped, and the run be completed without it.
-    const skipped = endsAs(metadata['gc.outcome']) === 'pass' ? undefined : await work.skippedBehind(run!, id);
-    if (skipped === undefined) return;
-    throw problem('wrong_state', `run ${run} has skipped ${skipped}, which comes after ${id}: a person opens that again before ${id}`);
+  }
+
+  /**
+   * What was skipped for a step that is open again is open too: the run would be completed without it. Each waits as it opens, so nobody is offered it, and no
+   * gate begins. @throws ProblemError wrong_state for more than one transaction opens
+   */
+  async #openBehind(work: Work, { id, run_id: run }: BeadRecord): Promise<void> {
+    // What is opened here has nothing else behind it.
+    if (this.#opening.has(work)) return;
+    const skipped = await work.skippedBehind(run!, id, MOST_OPENED + 1);
+    if (skipped.length > MOST_OPENED)
+      throw problem(
+        'wrong_state',
+        `run ${run} has skipped more than ${MOST_OPENED} steps for ${id}, which are not opened with it; launch its formula again`,
+      );
+    this.#opening.add(work);
+    try {
+      for (const one of skipped) await work.update(one, { status: 'open' });
+    } finally {
+      this.#opening.delete(work);
+    }
   }
 
   async #removed(work: Work, removed: BeadRecord): Promise<void> {
@@ -182,7 +205,10 @@ export class RunKeeper implements OnModuleInit {
 
   /** A tree whose bead was closed while it was at a gate ends once it is at none: nobody has the bead who would do the rest. */
   async #atNoGate(work: Work, { id, compiler, source_id: source }: RunRow): Promise<void> {
-    if (compiler !== 1 || source === null || (await work.find(source))?.status !== 'closed') return;
+    if (compiler !== 1 || source === null) return;
+    // One that was removed was closed before: with an open one its run goes.
+    const bead = await work.find(source);
+    if (bead !== undefined && bead.status !== 'closed') return;
     const now = await this.repository.find(work.tx, work.city.streamId, id);
     if (now?.outcome === null && now.gates === 0) await this.#resolve(work, now, SOURCE_CLOSED, 'skipped');
   }

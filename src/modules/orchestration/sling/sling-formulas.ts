@@ -131,6 +131,8 @@ function orderOf({ recipe, rig, target, source, title, ready }: SlingFormula, fo
 }
 
 function warningsOf({ run, created }: Launched, { compiler, root_only: alone }: Recipe, source: string | undefined): string[] {
+  if (created && (run.outcome === 'fail' || run.outcome === 'canceled'))
+    return [`run ${run.id} ${run.outcome === 'fail' ? 'has failed' : 'was canceled'} as it was launched: ${run.error_message}`];
   if (!created || source !== undefined || compiler === 2 || alone) return [];
   return [
     `run ${run.id} is in no queue: its steps are closed by whoever reads GET …/runs/${run.id}/steps; attach the formula to a bead to have it offered`,

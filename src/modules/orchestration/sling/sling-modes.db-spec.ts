@@ -16,6 +16,8 @@ const SHELF: Shelf = {
     tree: `formula = "tree"\n[vars]\nhow = "well"\n${STEP}`,
     graph: `formula = "graph"\n${GRAPH}${STEP}`,
     input: `formula = "input"\n${GRAPH}[[steps]]\nid = "a"\ntitle = "A {{convoy_id}}"\n`,
+    item: `formula = "item"\n${GRAPH}[[steps]]\nid = "i"\ntitle = "I {{issue}}"\n`,
+    drained: `formula = "drained"\n${GRAPH}[[steps]]\nid = "a"\ntitle = "A"\ndrain = { formula = "item", member_access = "exclusive" }\n`,
   },
   defaults: { mayor: 'tree', 'web/polecat': 'graph' },
 };
@@ -79,6 +81,17 @@ describe('what is launched, and how it is called', () => {
     const made = await service.sling({ target: 'mayor', formula: 'input', attached_bead_id: bead });
     const { 'gc.input_convoy_id': input } = (await h.bead(made.value.workflow_id!)).metadata;
     expect(await h.bead(input!)).toMatchObject({ title: `input convoy for ${bead}`, metadata: { 'gc.synthetic': 'true' } });
+  });
+});
+
+it('says of a run that it has failed as it was launched', async () => {
+  const convoy = await h.create({ type: 'convoy' });
+  const member = await h.create({}, { status: 'in_progress', assignee: 'deacon' });
+  await h.edge(convoy, member, 'tracks');
+  const { value } = await service.sling({ target: 'mayor', formula: 'drained', attached_bead_id: convoy });
+  expect(value).toMatchObject({
+    run: { status: 'failed' },
+    warnings: [expect.stringMatching(/^run al-\d+ has failed as it was launched: \w/)],
   });
 });
 

@@ -26,7 +26,7 @@ export const closeConvoys: DependentsReaction = async (work, closed, dependents)
   if (ids.length === 0) return;
   const completed = await completedOf(work.tx, work.city.streamId, ids);
   work.completing(completed.length);
-  for (const id of completed) await work.close(id, COMPLETED);
+  for (const id of completed) await work.complete(id, COMPLETED);
 };
 
 /** Closes the convoys that have just lost, for good, the last open member or the last that they waited for as a step of a run, and the one that was made to follow it and follows nothing now. */
@@ -70,6 +70,6 @@ export async function closeIfCompleted(work: Work, id: string): Promise<boolean>
   if (!(await isConvoyCompleted(work.tx, work.city.streamId, id))) return false;
   const why = work.session && (await whyNotBecome(work.session, work, await work.require(id), 'closed'));
   if (why !== undefined) throw problem('forbidden', `convoy ${id} would be completed by it: ${why}`);
-  await work.close(id, COMPLETED);
+  await work.complete(id, COMPLETED);
   return true;
 }

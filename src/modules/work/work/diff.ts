@@ -32,12 +32,25 @@ export function diffOf(bead: BeadRecord, change: BeadChange): Diff | undefined {
   const reopened = bead.status === 'closed' && columns.status === 'open';
   const leaves = 'assignee' in columns && bead.assignee !== null;
   // Why it was closed does not hold of an open bead, nor of the next time that it closes.
-  const metadata = mergeOf(bead.metadata, { ...(reopened ? { close_reason: '' } : {}), ...(leaves ? UNSTAMPED : {}), ...change.metadata });
+  const metadata = mergeOf(bead.metadata, {
+    ...(reopened ? { close_reason: '' } : {}),
+    ...(columns.status === 'open' ? unsaid(bead) : {}),
+    ...(leaves ? UNSTAMPED : {}),
+    ...change.metadata,
+  });
   const handover = 'assignee' in columns || reopened || isUnclaimed(bead, columns);
   const leaseMs = change.lease?.ms;
   const nothing = Object.keys(columns).length === 0 && Object.keys(metadata.set).length === 0 && metadata.unset.length === 0;
   if (nothing && leaseMs === undefined) return undefined;
   return { columns: columns as RowChange, metadata, handover, leaseMs };
+}
+
+/** What says of a step how it ends. */
+export const isSaid = (key: string): boolean => key === 'gc.outcome' || key === 'gc.output_json' || key.startsWith('gc.failure_');
+
+/** Takes away what is said of a step that is to be done anew: whoever closes it then without a word says it passed. */
+function unsaid({ run_id: run, metadata }: BeadRecord): Record<string, string> {
+  return run === null ? {} : Object.fromEntries(Object.keys(metadata).flatMap((key) => (isSaid(key) ? [[key, '']] : [])));
 }
 
 /** Putting down what is held under a lease changes hands, whoever stays the owner; moves without a lease do not. */

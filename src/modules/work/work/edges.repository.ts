@@ -165,26 +165,29 @@ export class EdgesRepository {
   }
 
   /**
-   * Of a run that goes on, a step that comes after `id` and was skipped. What comes after `id` is looked for only where something was, and among the
-   * steps of the run: any number of others may depend on `id`.
+   * Of a graph that goes on, the steps that come after `id` and were skipped, `most` of them, each after those of them that it waits for; not what another step
+   * that has failed has skipped as well. The edges of the run are read once, and only where something was skipped: any number of others may depend on its steps.
    */
-  async skippedBehind(tx: Tx, streamId: number, run: string, id: string): Promise<string | undefined> {
-    const { rows } = await sql<{ id: string }>`
-      with recursive after (id) as (
-        select b.id from beads b cross join lateral (
-          select from bead_dependencies d
-          where d.stream_id = ${streamId} and d.issue_id = b.id and d.depends_on_id = ${id} and d.blocking limit 1) first
-        where b.stream_id = ${streamId} and b.run_id = ${run} and exists (
-          select from runs r join beads s on s.stream_id = r.stream_id and s.run_id = r.id
-          where r.stream_id = ${streamId} and r.id = ${run} and r.outcome is null and s.status = 'closed' and s.metadata ->> 'gc.outcome' = 'skipped')
-        union
-        select b.id from after a join bead_dependencies d on d.stream_id = ${streamId} and d.depends_on_id = a.id and d.blocking
-          join beads b on b.stream_id = d.stream_id and b.id = d.issue_id and b.run_id = ${run})
-      select b.id from runs r cross join after a join beads b on b.stream_id = r.stream_id and b.id = a.id
-      where r.stream_id = ${streamId} and r.id = ${run} and r.outcome is null
-        and b.run_id = r.id and b.status = 'closed' and b.metadata ->> 'gc.outcome' = 'skipped'
-      order by b.id limit 1`.execute(tx);
-    return rows[0]?.id;
+  async skippedBehind(tx: Tx, streamId: number, run: string, id: string, most: number): Promise<string[]> {
+    const { rows } = await sql<{ id: string; needs: string[] }>`
+      with recursive steps as materialized (
+        select b.id, b.metadata ->> 'gc.outcome' as outcome, b.metadata @> '{"gc.kind": "cleanup"}' or b.metadata @> '{"gc.scope_role": "teardown"}' as cleans
+        from runs r join beads b on b.stream_id = r.stream_id and b.run_id = r.id
+        where r.stream_id = ${streamId} and r.id = ${run} and r.outcome is null and r.compiler = 2 and b.id <> r.id and b.status = 'closed'),
+      inner_edges as materialized (
+        select d.issue_id as id, d.depends_on_id as needs from steps s join bead_dependencies d
+          on d.stream_id = ${streamId} and d.issue_id = s.id and d.blocking
+        where s.outcome = 'skipped'),
+      behind (id) as (
+        select e.id from inner_edges e where e.needs = ${id}
+        union select e.id from behind b join inner_edges e on e.needs = b.id),
+      lost (id) as (
+        select s.id from steps s where s.outcome = 'fail' and s.id <> ${id} and not s.cleans
+        union select e.id from lost l join inner_edges e on e.needs = l.id)
+      select b.id, array(
+        select e.needs from inner_edges e where e.id = b.id and e.needs in (select id from behind)) as needs
+      from behind b where b.id not in (select id from lost) order by b.id limit ${most}`.execute(tx);
+    return inOrder(rows);
   }
 
   /** Answers how many of the edges there were. */
@@ -211,4 +214,17 @@ export class EdgesRepository {
       from ${keys(streamId, ids)} where b.stream_id = k.stream_id and b.id = k.id returning ${RECORD}`.execute(tx);
     return rows.sort((a, b) => (a.id < b.id ? -1 : 1));
   }
+}
+
+/** Each after those of them that it needs; edges that block make no circle. */
+function inOrder(all: readonly { readonly id: string; readonly needs: readonly string[] }[]): string[] {
+  const needs = new Map(all.map((one) => [one.id, one.needs]));
+  const ordered = new Set<string>();
+  const put = (id: string): void => {
+    if (ordered.has(id)) return;
+    needs.get(id)?.forEach(put);
+    ordered.add(id);
+  };
+  for (const { id } of all) put(id);
+  return [...ordered];
 }

@@ -1,7 +1,7 @@
 import { heldFrom, type Principal, type SessionCaller } from '../../../contract/principal.js';
 import { problem, type ProblemError } from '../../../contract/problems.js';
 import { BLOCKING, type BeadChange, type BeadRecord } from './bead-record.js';
-import { labelsAfter } from './diff.js';
+import { isSaid, labelsAfter } from './diff.js';
 import { WAIT_TYPE } from './wait-states.js';
 import type { Work } from './work.js';
 
@@ -108,7 +108,7 @@ export async function whyNotBecome(
   if (waits !== undefined || status !== 'closed') return waits;
   // What comes after it would be skipped as well, its gates and checks too, and the run completed, or called off for all who work in it.
   if (run !== null && run !== id && isLeftOut(outcome))
-    return `bead ${id} is a step of run ${run}, which decides itself what is skipped: sessions end it as passed or failed`;
+    return `bead ${id} is a step of run ${run}, which decides itself what is skipped or canceled: sessions end it as passed or failed`;
   // Who has a bead may end it, whoever has begun and left a step of what was launched for it. A gate there goes on waiting.
   if (run !== id && bead.status === 'in_progress' && bead.assignee !== null) return undefined;
   const held = await work.heldWithin(id, session.names, endsAs(outcome) === 'pass');
@@ -169,8 +169,6 @@ export async function requireOnTurn({ session }: Pick<Principal, 'session'>, wor
 
 const OUTCOME = 'gc.outcome';
 
-const isSaid = (key: string): boolean => key === OUTCOME || key === 'gc.output_json' || key.startsWith('gc.failure_');
-
 /** How a run ends whose root somebody closes, by what the root says then. */
 export const endsAs = (said: string | undefined): 'pass' | 'fail' | 'skipped' | 'canceled' =>
   said === 'fail' || said === 'skipped' || said === 'canceled' ? said : 'pass';
@@ -214,10 +212,11 @@ export async function requireSaidKept(
     throw problem('forbidden', `${step} that is not yours: sessions leave it with its outcome (${before.metadata[OUTCOME]})`);
 }
 
-/** As the step is closed, which asks by itself for what it ends as; of what the session has under way; or to say nothing any more of what it opens again. */
+/** As the step is closed, which asks by itself for what it ends as; of what the session has under way; or to say nothing any more of what it opens again or gives back. */
 function maySayAhead({ names }: SessionCaller, key: string, before: BeadRecord, after: BeadRecord): boolean {
   if (after.status === 'closed') return true;
-  if (before.status === 'closed' && after.metadata[key] === undefined) return true;
+  if ((before.status === 'closed' || after.status === 'open') && before.status !== after.status && after.metadata[key] === undefined)
+    return true;
   if (after.status !== 'in_progress' || after.assignee === null || !names.includes(after.assignee)) return false;
   return key !== OUTCOME || !isLeftOut(after.metadata[key]);
 }

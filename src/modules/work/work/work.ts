@@ -243,6 +243,15 @@ export class Work {
     return this.update(id, { status: 'closed', ...(reason === undefined ? {} : { metadata: { close_reason: reason } }) });
   }
 
+  /** Closes what is done by what was made for it: a step of a graph has passed then, unless it says how it ends itself. */
+  async complete(id: string, reason: string): Promise<BeadRecord> {
+    const { status, run_id: run, metadata } = await this.require(id);
+    const isSilent =
+      status !== 'closed' && run !== id && metadata['gc.formula_contract'] === 'graph.v2' && metadata['gc.outcome'] === undefined;
+    if (!isSilent) return this.close(id, reason);
+    return this.update(id, { status: 'closed', metadata: { 'gc.outcome': 'pass', close_reason: reason } });
+  }
+
   /** @throws ProblemError wrong_state when it is not closed. */
   async reopen(id: string): Promise<BeadRecord> {
     const before = await this.require(id);
@@ -336,9 +345,9 @@ export class Work {
     return this.repository.heldBehind(this.tx, this.city.streamId, id, names);
   }
 
-  /** A step of `run`, which goes on, that comes after `id` and was skipped. */
-  skippedBehind(run: string, id: string): Promise<string | undefined> {
-    return this.repository.edges.skippedBehind(this.tx, this.city.streamId, run, id);
+  /** Steps of `run`, a graph that goes on, that come after `id` and were skipped for it, `most` of them, in their order. */
+  skippedBehind(run: string, id: string, most: number): Promise<string[]> {
+    return this.repository.edges.skippedBehind(this.tx, this.city.streamId, run, id, most);
   }
 
   /** What others than `names` have under way, or a run waits at, that ends when `id` is closed; what its run has yet to pass too, where that `passes` then. */

@@ -271,7 +271,7 @@ function unitsOf(kind: Plan['kind'], ends: Plan['ends']): Outcome[] {
 function model(plans: readonly Plan[]): { outcomes: Outcome[]; verdict: 'pass' | 'fail' } {
   const outcomes: Outcome[] = [];
   plans.forEach((each, n) => {
-    const waits = needsOf(plans, n).some((need) => outcomes[need] !== 'pass');
+    const waits = needsOf(plans, n).some((need) => outcomes[need] !== 'pass' && plans[need]!.kind !== 'cleanup');
     outcomes.push(waits && each.kind !== 'cleanup' ? 'skipped' : alone(each).outcome);
   });
   return { outcomes, verdict: plans.some(({ kind }, n) => kind !== 'cleanup' && outcomes[n] === 'fail') ? 'fail' : 'pass' };
@@ -292,9 +292,12 @@ function runThrough(plans: readonly Plan[], pick: () => number): Simulated {
 
 /** Open steps that could be claimed although something that they need has failed. */
 function unreachable(run: Simulated): string[] {
+  const tidies = new Set(run.steps.flatMap(({ step }) => (step.kind === 'cleanup' ? [step.id] : [])));
   return run.ready().flatMap(({ step }) => {
     if (step.kind === 'cleanup') return [];
-    return run.edges.some(({ from, to }) => to === step.id && !['pass', undefined].includes(run.outcome(from))) ? [step.id] : [];
+    return run.edges.some(({ from, to }) => to === step.id && !tidies.has(from) && !['pass', undefined].includes(run.outcome(from)))
+      ? [step.id]
+      : [];
   });
 }
 

@@ -229,6 +229,21 @@ needs = ["s"]
     expect(run.next()).toEqual(['finish fail: f.s failed']);
   });
 
+  // Guard: what waits for it is done whatever became of it, gates and checks too.
+  it.each([
+    '[[steps]]\nid = "w"\ntitle = "W"\n[[steps]]\nid = "t"\ntitle = "T"\nneeds = ["w"]\nmetadata = { "gc.kind" = "cleanup" }\n',
+    '[[steps]]\nid = "s"\ntitle = "S"\nmetadata = { "gc.kind" = "scope" }\n[[steps]]\nid = "w"\ntitle = "W"\nmetadata = { "gc.scope_ref" = "s" }\n[[steps]]\nid = "t"\ntitle = "T"\nmetadata = { "gc.scope_ref" = "s", "gc.scope_role" = "teardown" }\n',
+  ])('what cleans up has nothing skipped for it: %#', (text) => {
+    const run = new Case(`${text}[[steps]]\nid = "go"\ntitle = "Go"\nneeds = ["t"]\ngate = { type = "human", id = "ok" }\n`);
+    run.end('f.w', { word: 'pass' });
+    run.next();
+    run.end('f.t', { word: 'fail' });
+    expect(run.next()).toEqual([]);
+    run.end('f.gate-go', { word: 'pass' });
+    run.end('f.go', { word: 'pass' });
+    expect(run.next()).toEqual(['finish pass: all steps are done']);
+  });
+
   it('a scope ends as the worst of its members has', () => {
     for (const [word, told] of [
       ['canceled', ['close f.s: canceled, f.m was canceled', 'close f.z: skipped, f.m was canceled', 'finish canceled: f.s was canceled']],

@@ -94,7 +94,8 @@ class Run {
     if (step.kind === 'scope' && this.#aborts(node)) return;
     if (cleansUp(node)) return;
     const blockers = node.needs.flatMap((id) => this.#nodes.get(id) ?? []);
-    const failed = blockers.find(({ outcome }) => outcome !== undefined && outcome !== 'pass');
+    // What cleans up is outside the verdict, so that nothing is skipped for it.
+    const failed = blockers.find((each) => each.outcome !== undefined && each.outcome !== 'pass' && !cleansUp(each));
     if (failed !== undefined) {
       const own = step.kind === 'scope' && failed.fact.step.scope?.ref === step.id;
       // A scope is over when all of its members are.

@@ -77,7 +77,7 @@ export class DrainsService implements OnModuleInit {
     for (const { drain, n, member, outcome: how, held: had, asked_by } of ended) {
       const bead = had && how === 'pass' ? await work.find(member) : undefined;
       if (bead !== undefined && (await whyLeft(work, { asked_by }, [bead])) === undefined)
-        await work.close(member, `unit ${n} of ${drain} passed`);
+        await work.complete(member, `unit ${n} of ${drain} passed`);
     }
     const convoys = ended.flatMap(({ convoy }) => convoy ?? []);
     if (convoys.length > 0) await work.closeAll(convoys, { close_reason: 'what it was made for is over' });
