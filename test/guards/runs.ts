@@ -113,8 +113,8 @@ export const RUN_GUARDS: readonly Guard[] = [
     file: `${RUNS}/launch/launch.service.ts`,
     find: "if (typeof end === 'object') await this.endings.finalize(work, run, end);",
     replace: 'void end;',
-    test: `${RUNS}/control/run-control.db-spec.ts`,
-    name: 'can be given to nobody',
+    test: `${RUNS}/drains/drains.db-spec.ts`,
+    name: 'ends its run as that is launched',
   },
   {
     guard: 'A run is not done while one of its steps is open.',

@@ -187,13 +187,6 @@ metadata = { "gc.run_target" = "mayor" }
     },
   );
 
-  it('has failed as it is launched where its only step can be given to nobody', async () => {
-    const recipe = recipeOf(`${HEAD}[[steps]]\nid = "a"\ntitle = "A"\nretry = { max_attempts = 2 }\n`);
-    const run = await runs.launch({ recipe, by: 'order' });
-    expect(run).toMatchObject({ status: 'failed', steps: 1, closed: 1, error_message: 'f.a failed' });
-    expect((await rows())[0]).toMatchObject({ id: run.id, status: 'closed', metadata: { 'gc.outcome': 'fail' } });
-  });
-
   it('opens a gate when its condition holds', async () => {
     const { id } = await launch(
       '[[steps]]\nid = "a"\ntitle = "A"\n[[steps]]\nid = "b"\ntitle = "B"\n[[compose.gate]]\nbefore = "b"\ncondition = "steps.complete >= 1"\n',
