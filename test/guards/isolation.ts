@@ -741,8 +741,8 @@ export const ISOLATION: readonly Guard[] = [
   {
     guard: 'What runs as one that another process has lent is not left over.',
     file: 'src/platform/isolation/lent-user.ts',
-    find: '    if (taken === undefined) continue;\n    ended.push(user);\n',
-    replace: '    ended.push(user);\n    if (taken === undefined) continue;\n',
+    find: '    if (taken === undefined) continue;\n    // Another worker',
+    replace: '    ended.push(user);\n    if (taken === undefined) continue;\n    // Another worker',
     test: 'src/platform/isolation/lent-user.spec.ts',
     name: 'is ended with what a process',
   },

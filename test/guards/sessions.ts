@@ -552,8 +552,8 @@ export const SESSIONS: readonly Guard[] = [
   {
     guard: 'Cities take turns where sessions wait for places.',
     file: 'src/modules/runners/runners/turns.ts',
-    find: 'const city = open.reduce((best, one) => (shares.of(one) < shares.of(best) ? one : best));',
-    replace: 'const city = open.sort((a, b) => a - b)[0]!;',
+    find: '(ranks.of(one) < ranks.of(best) ? one : best)',
+    replace: '(ranks.of(one) < 0 || one > best ? best : one)',
     test: CLAIMS,
     name: 'get places in turn',
   },
