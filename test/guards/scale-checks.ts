@@ -14,6 +14,14 @@ export const SCALE_CHECKS: readonly Guard[] = [
     name: 'is asked again when its answer is old',
   },
   {
+    guard: 'A scale_check that ends itself by a signal is not run every second.',
+    file: SCALES,
+    find: '2 ** answer.kills++',
+    replace: '1',
+    test: SCALES_SPEC,
+    name: 'killed again and again',
+  },
+  {
     guard: 'A city that has many ask how many sessions they want leaves places to others.',
     file: SCALES,
     find: 'const CITY = { alone: 4, beside: 2 };',

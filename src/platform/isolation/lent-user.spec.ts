@@ -141,6 +141,17 @@ class Stuck {
       await Promise.all(running.map((each) => once(each, 'spawn')));
       expect(await endLeft(users, () => undefined)).toEqual([FIRST]);
       expect([host.ended, [...host.locked], existsSync(left)]).toEqual([[FIRST], [], false]);
+      // One that another worker has given back since the look.
+      const lock = async (user: number): Promise<unknown> => {
+        if (user !== FIRST) return undefined;
+        const gone = once(running[0]!, 'exit');
+        running[0]!.kill('SIGKILL');
+        await gone;
+        return host.users.lock(user);
+      };
+      expect(await endLeft({ ...users, lock } as unknown as Users, () => undefined)).toEqual([]);
+      running.push(spawn('sleep', ['600'], { uid: FIRST, stdio: 'ignore' }));
+      await once(running.at(-1)!, 'spawn');
       // One that this process has is no leftover.
       expect(await asLentUser(host.users, { folders: [], below }, () => endLeft(users, () => undefined))).toEqual([]);
     } finally {

@@ -139,7 +139,8 @@ export async function endLeft(users: Users, full: (folder: string) => void): Pro
     if (!running.has(user) || lent.has(user)) continue;
     const taken = await take(users, user);
     if (taken === undefined) continue;
-    ended.push(user);
+    // Another worker may have given it back in the meantime, with nothing left.
+    if ((await listProcesses()).some((entry) => entry.user?.() === user)) ended.push(user);
     if (await isFree(users, taken, full)) await taken.giveBack();
   }
   return ended;
@@ -181,7 +182,8 @@ async function ended(users: Users, user: number, later: () => Promise<void>): Pr
 async function gone(users: Users, user: number): Promise<void> {
   for (;;) {
     try {
-      return await users.end(user);
+      await users.end(user);
+      return;
     } catch {
       await sleep(LATER_MS, undefined, { ref: false });
     }

@@ -133,6 +133,45 @@ async function said(line: string, env: Record<string, string> = {}, id = PORT): 
     expect(await left()).toBe(0);
   });
 
+  // Guard: a start that never came to its program may hear late that it is over.
+  it('outlive the end of an earlier start that has begun nothing', async () => {
+    const start = (generation: string) => ({ deployment: 'd', city: 'port', session: 'po-1', generation });
+    const env = { SVC_DEPLOYMENT: 'd', SVC_CITY: 'port', SVC_SESSION_ID: 'po-1', SVC_GENERATION: '2', PATH: '/usr/bin:/bin' };
+    const sandbox = users.sandbox(PORT, OWN, start('2'));
+    const agent = await spawnAgent({ command: 'sleep', args: ['86391'], cwd: '/', env, sandbox });
+    try {
+      await eventually(async () => (await listProcesses()).some((entry) => entry.user?.() === PORT.user));
+      await users.sandbox(PORT, OWN, start('1')).end!();
+      expect([agent.hasExited, await users.end(PORT.user, start('1'))]).toEqual([false, false]);
+      expect(await users.end(PORT.user, start('2'))).toBe(true);
+      await agent.exited;
+    } finally {
+      await sandbox.end!();
+    }
+  });
+
+  it('end with their session also where another one of root takes over what has lost its parent', async () => {
+    const line = 'SVC_GENERATION=9 setsid sleep 86392 >/dev/null 2>&1 &';
+    const args = [`--reuid=${PORT.user}`, `--regid=${PORT.group}`, '--clear-groups', 'sh', '-c', line];
+    const script = `import ctypes, subprocess, time
+ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
+subprocess.run(["setpriv", *${JSON.stringify(args)}])
+time.sleep(60)`;
+    const env = { ...process.env, SVC_DEPLOYMENT: 'd', SVC_CITY: 'port', SVC_SESSION_ID: 'po-1', SVC_GENERATION: '1' };
+    const reaper = spawn('python3', ['-c', script], { env, stdio: 'ignore' });
+    const isThere = await new Promise((resolve) => reaper.once('spawn', () => resolve(true)).once('error', () => resolve(false)));
+    if (!isThere) return;
+    const left = async (): Promise<number[]> =>
+      (await listProcesses()).filter((entry) => entry.user?.() === PORT.user).map(({ parent }) => parent);
+    try {
+      await eventually(async () => (await left()).some((parent) => parent === reaper.pid));
+      await users.end(PORT.user, { deployment: 'd', city: 'port', session: 'po-1', generation: '1' });
+      expect(await left()).toEqual([]);
+    } finally {
+      reaper.kill('SIGKILL');
+    }
+  });
+
   it('are told by what they run as where they are lent to a city, and not by their variables', async () => {
     // Others of this host that are tested meanwhile begin with the first ones.
     const [lent, group] = [users.lentTo('services').at(-1)!, CITIES.first + CITIES.count - 2];

@@ -9,6 +9,7 @@ import { isProgram, programsNamed } from '../runtime/programs.js';
 import { GIVE_NAMES } from './given-names.js';
 import type { HostRules, Range } from './host-file.js';
 import { hostLock, type HostLock } from './host-lock.js';
+import { runsAgain } from './later-start.js';
 import { limitsBy, sayStarved, type LimitsBy } from './limits-by.js';
 import { ProcessGroups } from './process-groups.js';
 import { closedFor, type Identity } from './reach.js';
@@ -51,7 +52,7 @@ export interface Own {
  * all hosts, and what an earlier session has left is never somebody else's.
  */
 export class Users {
-  readonly #endings = new Map<string, Promise<void>>();
+  readonly #endings = new Map<string, Promise<boolean>>();
 
   private constructor(
     private readonly tools: Tools,
@@ -138,13 +139,17 @@ export class Users {
   }
 
   /** Ends all that runs as the user of a session. @throws UnconfirmedDead */
-  endSession(session: number): Promise<void> {
-    return this.end(this.#numberOf('sessions', session));
+  async endSession(session: number): Promise<void> {
+    await this.end(this.#numberOf('sessions', session));
   }
 
-  /** Its end leaves alone what a later start of the same session has begun, of which it may hear late. */
-  sandbox(identity: Identity, own: Own): Sandbox {
-    let started: Markers | undefined;
+  /**
+   * Its end leaves alone what a later start of the same session has begun, of which it may hear late.
+   *
+   * @param start for which it is made; else that of the first program in it
+   */
+  sandbox(identity: Identity, own: Own, start?: Markers): Sandbox {
+    let started = start;
     return {
       enter: async (program) => {
         started ??= markersOf(program.env);
@@ -152,17 +157,17 @@ export class Users {
         const made = await this.groups?.make();
         return { ...this.#wrapped(inside, identity, made?.file ?? ''), ...sayStarved(made, this.limits.memory) };
       },
-      end: () => this.end(identity.user, started),
+      end: async () => void (await this.end(identity.user, started)),
     };
   }
 
   /**
-   * Ends all that runs as a session's user, at once and whatever has become of its environment and its group.
+   * Ends all that runs as a session's user, at once and whatever has become of its environment and its group. False where it runs for a later start.
    *
    * @param start of which it is to be the end: where the session runs again since, all of that start was ended before
    * @throws UnconfirmedDead
    */
-  end(user: number, start?: Markers): Promise<void> {
+  end(user: number, start?: Markers): Promise<boolean> {
     if (!this.isSession(user)) throw new RangeError(`${user} is no user of a session`);
     const key = `${user} ${start?.generation ?? ''}`;
     const running = this.#endings.get(key);
@@ -172,13 +177,13 @@ export class Users {
     return ending;
   }
 
-  async #end(user: number, start: Markers | undefined): Promise<void> {
+  async #end(user: number, start: Markers | undefined): Promise<boolean> {
     const limit = performance.now() + CONFIRM_MS;
     for (;;) {
-      if (start !== undefined && runsAgain(await listProcesses(), user, start)) return;
+      if (start !== undefined && runsAgain(await listProcesses(), user, start)) return false;
       await this.#killAll(user);
       const left = (await listProcesses()).filter((entry) => entry.user?.() === user);
-      if (left.length === 0) return;
+      if (left.length === 0) return true;
       // What shoots at whoever comes as its user cannot shoot at root.
       for (const { pid } of left) killed(pid);
       if (performance.now() > limit)
@@ -223,21 +228,6 @@ export class Users {
       },
     };
   }
-}
-
-/**
- * Whether the session of a start has been started anew. Variables alone do not say so, which the session can give to whatever it runs: a
- * process of the service has begun it, and lives. What the session has left is taken over by the first process.
- */
-function runsAgain(table: readonly TableEntry[], user: number, { deployment, city, session, generation }: Markers): boolean {
-  const isLater = (entry: TableEntry): boolean => {
-    if (entry.user?.() !== user) return false;
-    const found = markersOf(Object.fromEntries(entry.environment() ?? []));
-    if (found?.deployment !== deployment || found.city !== city || found.session !== session) return false;
-    if (!(Number(found.generation) > Number(generation))) return false;
-    return entry.parent !== 1 && table.find(({ pid }) => pid === entry.parent)?.user?.() === process.getuid?.();
-  };
-  return table.some(isLater);
 }
 
 /** Another process of the host that begins with this user ends what runs as it, now and then only a part of it: then once more. */

@@ -175,6 +175,24 @@ describe('scale_check', () => {
     expect(scales.answers(city('alpha'), [check('worker')], HOUR)).toEqual(new Map([['worker', 2]]));
   });
 
+  // Guard: it would be run every second.
+  it('that is killed again and again, as by itself, is asked less and less, at last as seldom as others', async () => {
+    const { commands, scales } = made();
+    scales.busyMs = 20;
+    const asked = [performance.now()];
+    scales.answers(city('alpha'), [check('worker')], 150);
+    for (let n = 2; n < 7; n++) {
+      commands.end('', 'failed', { killed: true, error: 'ended by SIGTERM' });
+      await eventually(() => Promise.resolve(commands.asked.length === n));
+      asked.push(performance.now());
+    }
+    const pauses = asked.slice(1).map((at, n) => at - asked[n]!);
+    for (const [n, least] of [20, 40, 80, 150, 150].entries()) expect(pauses[n]).toBeGreaterThan(least - 5);
+    expect(pauses[4]).toBeLessThan(300);
+    commands.end('2');
+    await eventually(() => Promise.resolve(scales.answers(city('alpha'), [check('worker')], HOUR)?.get('worker') === 2));
+  });
+
   // Guard: nobody else knows whose it is.
   it('has a mark that names who has asked', () => {
     const { commands, scales } = made();

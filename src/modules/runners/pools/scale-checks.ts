@@ -44,12 +44,20 @@ class Answer {
   awaitedAt: number | undefined;
   wantedAt = -Infinity;
   askedAt = -Infinity;
+  /** How often it was killed one after the other. */
+  kills = 0;
   /** Also until it is asked again by itself. */
   asking = false;
   /** The log knows that it cannot begin. */
   isTold = false;
 
   constructor(public check: ScaleCheck) {}
+}
+
+/** Why a command has said nothing. */
+interface Unheard {
+  readonly error: string | undefined;
+  readonly killed: boolean;
 }
 
 /**
@@ -141,11 +149,12 @@ export class ScaleChecks {
           answer.asking = false;
           // What is ended because this process stops has said nothing.
           if (this.#stop.signal.aborted) return;
-          if (typeof said !== 'number') return this.#askSoon(city, answer, freshMs, said.busy);
+          if (typeof said !== 'number') return this.#askSoon(city, answer, freshMs, said);
           const isNews = answer.demand !== said || answer.awaitedAt !== undefined;
           answer.demand = said;
           answer.heardAt = performance.now();
           answer.isTold = false;
+          answer.kills = 0;
           if (isNews) this.#tell(city);
         })
         .finally(() => {
@@ -158,8 +167,11 @@ export class ScaleChecks {
     else this.#turns.wait(party, granted);
   }
 
-  /** What could not begin, or was ended, has said nothing. It waits for no look at its city, which goes on without it, as long as there are any. */
-  #askSoon(city: City, answer: Answer, freshMs: number, error: string | undefined): void {
+  /**
+   * What could not begin, or was ended, has said nothing. It waits for no look at its city, which goes on without it, as long as there are any.
+   * One that is killed again and again may do that itself: it is asked less and less, and at last as seldom as any other.
+   */
+  #askSoon(city: City, answer: Answer, freshMs: number, { error, killed }: Unheard): void {
     const { agent } = answer.check;
     if (!answer.isTold && performance.now() - (answer.awaitedAt ?? Infinity) >= this.limitMs) {
       answer.isTold = true;
@@ -169,7 +181,8 @@ export class ScaleChecks {
       );
     }
     answer.asking = true;
-    void sleep(this.busyMs, this.#stop.signal).then(() => {
+    const pauseMs = killed ? Math.max(this.busyMs, Math.min(this.busyMs * 2 ** answer.kills++, freshMs)) : this.busyMs;
+    void sleep(pauseMs, this.#stop.signal).then(() => {
       answer.asking = false;
       const isWanted =
         this.#cities.get(city.streamId)?.get(agent) === answer && this.#isRecent(answer.wantedAt, freshMs, performance.now());
@@ -177,7 +190,7 @@ export class ScaleChecks {
     });
   }
 
-  async #run(city: City, { agent, rig, command, file }: ScaleCheck): Promise<number | { readonly busy: string | undefined }> {
+  async #run(city: City, { agent, rig, command, file }: ScaleCheck): Promise<number | Unheard> {
     if (this.#stop.signal.aborted) return 0;
     const asked: CityCommand = {
       city,
@@ -193,7 +206,7 @@ export class ScaleChecks {
     };
     try {
       const { how, said = '', error, killed } = await this.commands.run(asked, this.#stop.signal);
-      if (how === 'busy' || killed) return { busy: error };
+      if (how === 'busy' || killed) return { error, killed: how !== 'busy' };
       const number = said.trim();
       if (how === 'exited' && /^\d{1,9}$/.test(number)) return Math.min(Number(number), MAX_DEMAND);
       if (how !== 'aborted') this.log.warn({ city: city.name, agent, how, error }, 'scale_check did not say a number; it counts as none');

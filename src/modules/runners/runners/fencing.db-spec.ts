@@ -5,6 +5,7 @@ import { eventually } from '../../../../test/support/sse.js';
 import { Transactions, type Tx } from '../../../platform/database/transactions.js';
 import type { Isolation } from '../../../platform/isolation/isolation.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
+import type { StartSpec } from '../../../platform/runtime/port.js';
 import { bootId } from '../../../platform/runtime/process-table.js';
 import { TranscriptLogService } from '../../sessions/transcripts/transcript-log.service.js';
 import { FencingSweeper } from './fencing.sweeper.js';
@@ -14,6 +15,7 @@ import { RunnerRepository } from './runner.repository.js';
 import type { RunnerTimings } from './runner-timings.js';
 import type { SessionActor } from './session-actor.js';
 import { SessionWorkRepository } from './session-work.repository.js';
+import { FakeAgent } from './testing/fake-runtime.js';
 import { RunnerFixture } from './testing/runner-fixture.js';
 import { TEST_TIMINGS, type RunnerProcess } from './testing/runner-process.js';
 
@@ -38,6 +40,24 @@ const over = (runner: RunnerProcess, pk: number, generation: number): Promise<un
   eventually(() => runner.runner.sessions.get(pk)?.generation !== generation);
 
 const alive = (id: string): string[] => fixture.host.alive.filter(({ session }) => session === id).map(({ generation }) => generation);
+
+describe('a start that goes on late', () => {
+  beforeEach(startA);
+
+  // Guard: its worker was paused, and another one has started the session again.
+  it('ends what earlier ones have left, and nothing of a later one', async () => {
+    const { pk, id } = await a.create(fixture.city);
+    await fixture.until(pk, 'active');
+    const env = { SVC_CITY: fixture.city.name, SVC_SESSION_ID: id, SVC_GENERATION: '9' };
+    fixture.host.processes.push(new FakeAgent(fixture.host, 'b', { env } as unknown as StartSpec));
+    const [first] = fixture.host.alive;
+    first!.die({ code: 1, signal: null, cause: 'crashed', stderrTail: '' });
+    await fixture.until(pk, 'asleep');
+    await a.patch(fixture.city, pk, { wake_request: 'explicit' });
+    await fixture.when(pk, ({ generation, live }) => generation === 2 && live);
+    expect(alive(id)).toEqual(['9', '2']);
+  });
+});
 
 describe('a runner that is gone', () => {
   beforeEach(startA);

@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { Database } from '../../../platform/database/database.js';
 import { givenBack } from './after-exit.js';
+import { upTo } from './ports.js';
 import type { RunnerLease } from './runner-lease.js';
 import type { RunnerContext } from './runner-context.js';
 
@@ -48,7 +49,7 @@ export class OrphanedSessions {
       this.#seen.delete(key);
       const place = await this.context.repository.placeOf(this.db, stray.pk);
       if (place === undefined) continue;
-      await this.context.processes.end({ city: place.city.name, session: place.id });
+      await this.context.processes.end({ city: place.city.name, session: place.id }, upTo(stray.generation));
       const owned = { pk: stray.pk, generation: stray.generation, runnerId: lease.id };
       await this.context.exits.settle(place.city, owned, { decide: (row, facts) => givenBack(row, facts) });
     }

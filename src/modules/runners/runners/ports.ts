@@ -29,6 +29,11 @@ export interface FoundProcess {
   readonly generation: string | undefined;
 }
 
+/** Of a start and those before it: a start that was given up may go on late, beside one that has come after it. */
+export function upTo(generation: number): (found: FoundProcess) => boolean {
+  return (found) => !(Number(found.generation) > generation);
+}
+
 /** Processes of agents on this host that belong to this database, found by what their environment says. */
 export abstract class HostProcesses {
   abstract find(markers: ProcessMarkers): Promise<readonly FoundProcess[]>;

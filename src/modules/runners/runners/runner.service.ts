@@ -194,7 +194,7 @@ export class Runner implements OnApplicationBootstrap {
     const room = Math.min(free, this.registry.capacity - this.#actors.size);
     if (room <= 0) return;
     const adopt = (claimed: Claimed): void => this.#adopt(this.#actor(claimed, lease));
-    const starts = starting < most ? { held: this.#startsOfCities(), limits: startPlacesOf(most) } : undefined;
+    const starts = { held: this.#startsOfCities(), limits: startPlacesOf(most), isFull: starting >= most };
     await this.#orphaned.while(() => this.claims.claim(lease, room, adopt, starts));
   }
 

@@ -8,6 +8,7 @@ import { createTarget } from '../../sessions/sessions/sessions.operations.js';
 import { AutoResetEvent } from '../../../platform/time/auto-reset-event.js';
 import type { InboxItem } from './inbox.repository.js';
 import { Fenced, OwnedSession } from './owned-session.js';
+import { upTo } from './ports.js';
 import type { RunnerLease } from './runner-lease.js';
 import type { RunnerContext } from './runner-context.js';
 import type { Claimed } from './session-claims.js';
@@ -159,7 +160,8 @@ export class SessionActor {
       // It keeps the session, and the place of no other start.
       this.#phase = 'held';
       this.started();
-      await this.#unconfirmed(message, () => this.context.processes.end({ city: this.claimed.city.name, session: this.claimed.row.id }));
+      const which = { city: this.claimed.city.name, session: this.claimed.row.id };
+      await this.#unconfirmed(message, () => this.context.processes.end(which, upTo(this.generation)));
     }
     if (isShort || error instanceof HostBusy) {
       const decide = failedStart('busy', this.claimed.breaker, this.claimed.putOffMs);

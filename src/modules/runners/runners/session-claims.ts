@@ -23,7 +23,7 @@ import { placesOf, share } from './placement.js';
 import type { RunnerLease } from './runner-lease.js';
 import { RUNNER_ACTOR } from './runner-actor.js';
 import { RunnerTimings } from './runner-timings.js';
-import { inTurn, type Places } from './turns.js';
+import { inTurn, type Starts } from './turns.js';
 
 /** A session that this runner has and is to start. */
 export interface Claimed {
@@ -81,9 +81,9 @@ export class SessionClaims {
    * Takes up to `limit` sessions, no more than this runner's share of what is wanted, of cities in turn. Each is handed out once its transaction
    * has ended: it starts while others are still taken, and stays this runner's when those fail.
    *
-   * @param starts are in progress, with what a city may have of them; undefined: whatever it likes
+   * @param starts are in progress, with what a city may have of them
    */
-  async claim(lease: RunnerLease, limit: number, adopt: (claimed: Claimed) => void, starts?: Places): Promise<void> {
+  async claim(lease: RunnerLease, limit: number, adopt: (claimed: Claimed) => void, starts: Starts): Promise<void> {
     const { cities, wanted } = await this.#wanted(limit);
     if (wanted.length === 0 || !lease.accepts) return;
     const loads = await this.repository.loads(this.db, lease.id);
@@ -92,14 +92,18 @@ export class SessionClaims {
     const of = loads.find(({ id }) => id === lease.id)?.cities ?? {};
     const held = new Map(Object.entries(of).map(([streamId, n]) => [Number(streamId), n]));
     const limits = placesOf(this.app);
-    const starting = starts && { ...starts, held: new Map(starts.held) };
+    const starting = { ...starts, held: new Map(starts.held) };
     let claimed = 0;
     const failed: unknown[] = [];
     let left: readonly Candidate[] = wanted;
     // Others take from the same lines: where they were faster, the next ones are tried.
     while (claimed < number && lease.accepts) {
       const chosen = new Set(inTurn(left, { held, limits }, { starts: starting, last: this.#last, many: number - claimed }));
-      if (chosen.size === 0) break;
+      if (chosen.size === 0) {
+        // Cities that may not have more now are not to hide the ones behind them from the next look.
+        if (claimed === 0) this.#last = [...cities.keys()].at(-1)!;
+        break;
+      }
       left = left.filter((candidate) => !chosen.has(candidate));
       const take = async (batch: readonly Candidate[]): Promise<void> => {
         if (!lease.accepts) return;
@@ -108,7 +112,7 @@ export class SessionClaims {
         this.#last = streamId;
         const taken = await this.#take(lease, cities.get(streamId)!, batch).catch((error: unknown) => void failed.push(error));
         if (taken === undefined || taken.length === 0) return;
-        for (const each of [held, starting?.held]) each?.set(streamId, (each.get(streamId) ?? 0) + taken.length);
+        for (const each of [held, starting.held]) each.set(streamId, (each.get(streamId) ?? 0) + taken.length);
         claimed += taken.length;
         for (const session of taken) adopt(session);
       };

@@ -8,6 +8,7 @@ import { isForeign } from '../../sessions/launch/program.js';
 import type { SessionChanges } from '../../sessions/session-store/session-changes.js';
 import { NOW, type SessionPatch, type SessionRow } from '../../sessions/session-store/session-row.js';
 import type { OwnedSession } from './owned-session.js';
+import { upTo } from './ports.js';
 import type { RunnerContext } from './runner-context.js';
 import type { Claimed } from './session-claims.js';
 import { workerOperation } from './worker-operation.js';
@@ -121,7 +122,7 @@ async function planned(
 async function endOrphans({ processes }: RunnerContext, city: string, row: SessionRow): Promise<void> {
   if (row.generation === 1) return;
   try {
-    await processes.end({ city, session: row.id });
+    await processes.end({ city, session: row.id }, upTo(row.generation));
   } catch (error) {
     if (!(error instanceof UnconfirmedDead)) throw error;
     throw new StartError('unconfirmed_dead', `an earlier process of this session cannot be ended: ${error.message}`, '', { cause: error });

@@ -5,6 +5,7 @@ import { eventually } from '../../../../test/support/sse.js';
 import { ConfigReadsService } from '../../configuration/config/config-reads.service.js';
 import { startOf } from '../../sessions/session-store/session-rest.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
+import type { SessionActor } from './session-actor.js';
 import { RunnerFixture } from './testing/runner-fixture.js';
 import type { RunnerProcess } from './testing/runner-process.js';
 
@@ -91,6 +92,40 @@ describe('starts that take as long as their city likes', () => {
     await runner.runner.look();
     expect(starting(runner)).toBe(3);
     await fixture.until((await runner.create(other)).pk, 'active');
+  });
+
+  it('leave places to those of other cities also where they are slow', async () => {
+    fixture.host.gate = never;
+    const runner = await fixture.runner('r1', { timings: { startsAtOnce: 4, slowStartMs: 0 } });
+    for (let n = 0; n < 5; n++) await runner.create(fixture.city);
+    await runner.create(other);
+    const of = (city: CityScope) =>
+      [...runner.runner.sessions.values()].filter((actor) => (actor as SessionActor).streamId === city.streamId);
+    await eventually(() => of(fixture.city).length >= 3 && of(other).length === 1);
+    for (let n = 0; n < 4; n++) await runner.runner.look();
+    expect([of(fixture.city).length, of(other).length]).toEqual([3, 1]);
+  });
+
+  // Guard: what a city wants that may have no more would be all that is looked at.
+  it('hide no city that comes long after theirs', async () => {
+    fixture.host.gate = ({ env }) => (env.SVC_CITY === other.name ? never() : undefined);
+    const runner = await fixture.runner('r1', { timings: { startsAtOnce: 4, slowStartMs: 1e9 } });
+    const register = async (name: string): Promise<CityScope> => {
+      const city = await registerCity(fixture.db, name, `/${name}`);
+      await sql`insert into rigs (stream_id, name, prefix, position) values (${city.streamId}, '', ${name}, 0)`.execute(fixture.db);
+      return city;
+    };
+    const page: CityScope[] = [];
+    for (let n = 0; n < 49; n++) page.push(await register(`c${n}`));
+    await sql`update cities set suspended = true where name like 'c%'`.execute(fixture.db);
+    for (const city of page) await runner.create(city);
+    for (let n = 0; n < 5; n++) await runner.create(other);
+    await eventually(() => starting(runner) === 3);
+    // The one that was served last stands before them.
+    await fixture.until((await runner.create(fixture.city)).pk, 'active');
+    const { pk } = await runner.create(await register('last'));
+    for (let n = 0; n < 4; n++) await runner.runner.look();
+    expect(runner.runner.sessions.has(pk)).toBe(true);
   });
 
   // Guard: enough cities have all places, and one start where there are few.

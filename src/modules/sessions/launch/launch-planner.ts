@@ -124,7 +124,8 @@ export class LaunchPlanner {
       script === undefined ? prepared && (await preparationOf(prepared, template, directories.workDir, runtimeDir, places)) : undefined;
     const prompt = await promptOf(config, template, row, places, this.threads);
     const { id, pk } = row;
-    const sandbox = await this.sandboxes.of({ id, pk, streamId: city.streamId, template, config, places, directories, runtimeDir });
+    const start = { deployment, city: city.name, session: id, generation: String(row.generation) };
+    const sandbox = await this.sandboxes.of({ id, pk, streamId: city.streamId, template, config, places, directories, runtimeDir, start });
     return {
       spec: { ...spec, sandbox },
       transport: template.transport,

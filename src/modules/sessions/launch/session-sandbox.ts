@@ -9,7 +9,7 @@ import { covers, existing, type Mount } from '../../../platform/isolation/mounts
 import type { Identity } from '../../../platform/isolation/reach.js';
 import type { Users } from '../../../platform/isolation/users.js';
 import { StartError, type Sandbox } from '../../../platform/runtime/port.js';
-import { listProcesses, type ProcessTable } from '../../../platform/runtime/process-table.js';
+import { listProcesses, type Markers, type ProcessTable } from '../../../platform/runtime/process-table.js';
 import type { WayOut } from '../../../platform/isolation/network/inside.js';
 import type { ProxyRules } from '../../../platform/isolation/network/proxy.js';
 import { NetworkWalls } from '../../../platform/isolation/network/walls.js';
@@ -56,6 +56,8 @@ interface Session {
   readonly places: Places;
   readonly directories: Directories;
   readonly runtimeDir: string;
+  /** What marks the processes of this start. */
+  readonly start: Markers;
 }
 
 /** What the processes of one session see of this host. */
@@ -168,15 +170,20 @@ export class SessionSandboxes {
     return { api, wanted: { rules: rules.filter((rule) => rule !== 'all'), api } };
   }
 
-  /** What an earlier process of the session has left here is ended: its user is the same. */
-  async #asUser(users: Users, { streamId, pk, config, places, directories, runtimeDir }: Session, own: string): Promise<Sandbox> {
+  /**
+   * What an earlier process of the session has left here is ended: its user is the same.
+   *
+   * @throws StartError aborted where a later start of the session runs: this one was given up, and goes on late
+   */
+  async #asUser(users: Users, { streamId, pk, config, places, directories, runtimeDir, start }: Session, own: string): Promise<Sandbox> {
     const identity = await this.#identity(users, streamId, pk);
-    await users.end(identity.user);
+    if (!(await users.end(identity.user, start))) throw new StartError('aborted', 'the session has been started again since');
     await this.isolation.closeCities();
     const citiesRoot = await realpath(this.app.citiesRoot);
     const packs = await packDirectories(Object.keys(config.contents), places);
     await openTrees(users, identity, { citiesRoot, directories, runtimeDir, packs, own });
-    return users.sandbox(identity, { home: path.join(own, 'home'), tmp: path.join(own, 'tmp'), insteadOf: this.host.home });
+    const itsOwn = { home: path.join(own, 'home'), tmp: path.join(own, 'tmp'), insteadOf: this.host.home };
+    return users.sandbox(identity, itsOwn, start);
   }
 
   /**

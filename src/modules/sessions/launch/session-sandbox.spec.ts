@@ -1,0 +1,42 @@
+import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { SessionSandboxes } from './session-sandbox.js';
+
+let city: string;
+beforeEach(async () => {
+  city = await realpath(await mkdtemp(path.join(tmpdir(), 'svc-sandbox-')));
+});
+afterEach(() => rm(city, { recursive: true }));
+
+describe('a start where users are the walls', () => {
+  // Guard: it was given up, and goes on late: the user is that of the later start as well.
+  it('ends what is left of its session up to itself, and is over where a later one runs', async () => {
+    const ended: unknown[] = [];
+    const users = { identityOf: () => ({ user: 7, group: 8 }), end: async (...what: unknown[]) => (ended.push(what), false) };
+    const given: unknown[] = [
+      {},
+      { found: async () => ({ kind: 'users', users }) },
+      {},
+      { cityId: async () => 1 },
+      { sweep: async () => ({ open: [] }) },
+      { closeOthers: () => undefined },
+    ];
+    const sandboxes = new (SessionSandboxes as unknown as new (...args: unknown[]) => SessionSandboxes)(...given);
+    const start = { deployment: 'd', city: 'port', session: 'po-1', generation: '1' };
+    const directories = { city, rigRoot: undefined, workDir: city };
+    const session = {
+      id: 'po-1',
+      pk: 1,
+      streamId: 1,
+      template: { spec: {} },
+      config: { workspace: {} },
+      places: { cityName: 'port' },
+      directories,
+      start,
+    };
+    await expect(sandboxes.of(session as never)).rejects.toMatchObject({ failure: 'aborted' });
+    expect(ended).toEqual([[7, start]]);
+  });
+});
