@@ -272,6 +272,35 @@ describe('a graph', () => {
     expect(await h.bead(e)).toMatchObject({ status: 'open', open_blockers: 2 });
   });
 
+  // Guard: whatever came of it would count no more.
+  it('takes up no round of what has ended without success', async () => {
+    const text = GRAPH.replace('title = "A"\n', 'title = "A"\nretry = { max_attempts = 1 }\n');
+    const run = await runs.launch({ recipe: recipeOf(text), target: 'mayor' });
+    const { a, 1: attempt } = (await stepsOf(run)) as Record<'a' | '1', string>;
+    await close(attempt, { 'gc.outcome': 'fail' });
+    await expect(h.change(attempt, { status: 'open' })).rejects.toMatchObject({
+      problem: 'wrong_state',
+      detail: `conflict: bead ${attempt} is a part of ${a}, which has ended without success; a person opens that again first`,
+    });
+    for (const id of [a, attempt]) await h.change(id, { status: 'open' });
+    await close(attempt, { 'gc.outcome': 'pass' });
+    expect((await h.bead(a)).metadata).toMatchObject({ 'gc.outcome': 'pass' });
+  });
+
+  // Guard: its rounds stay skipped, and the run would be completed without it.
+  it('takes no step up again that has skipped what had begun', async () => {
+    const text = GRAPH.replace('title = "B"\n', 'title = "B"\nretry = { max_attempts = 2 }\n');
+    const run = await runs.launch({ recipe: recipeOf(text), target: 'mayor' });
+    const { a, b } = (await stepsOf(run)) as Record<'a' | 'b', string>;
+    await close(a, { 'gc.outcome': 'pass' });
+    await h.change(a, { status: 'open' });
+    await close(a, { 'gc.outcome': 'fail' });
+    await expect(h.change(a, { status: 'open' })).rejects.toMatchObject({
+      problem: 'wrong_state',
+      detail: `conflict: run ${run.id} has skipped ${b} for ${a}, which had begun before; launch its formula again`,
+    });
+  });
+
   it('takes no step up again for which it has skipped hundreds', async () => {
     const many = Array.from({ length: 301 }, (_, n) => `[[steps]]\nid = "n${n}"\ntitle = "N"\nneeds = ["a"]\n`).join('');
     const text = `${GRAPH.split('[[steps]]\nid = "b"')[0]}[[steps]]\nid = "o"\ntitle = "O"\n${many}`;

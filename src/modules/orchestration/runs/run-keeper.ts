@@ -12,6 +12,7 @@ import { RunControl } from './control/run-control.js';
 import { GRAPH_DONE, RunEndings } from './run-endings.service.js';
 import type { RunOutcome, RunRow } from './run-row.js';
 import { RunsRepository } from './runs.repository.js';
+import { skippedBehind } from './skipped-behind.js';
 
 const STEPS_CLOSED = 'molecule autoclose: all step children closed';
 /** Steps that are opened with one that they were skipped for, under the lock of the city. */
@@ -60,6 +61,7 @@ export class RunKeeper implements OnModuleInit {
     if (after.run_id === null || before.status === after.status) return;
     if (before.status === 'closed') {
       await this.#requireGoingOn(work, before);
+      await this.#requireGoingOnAround(work, before);
       await this.control.reopened(work, after);
       if (endsAs(before.metadata['gc.outcome']) !== 'pass') await this.#openBehind(work, after);
     }
@@ -79,22 +81,37 @@ export class RunKeeper implements OnModuleInit {
       throw problem('wrong_state', `bead ${id} is ${id === run ? 'the root' : 'a step'} of a run that has ended; launch its formula again`);
   }
 
+  /** Whatever comes of it would count no more. What cleans up does so behind what has ended. @throws ProblemError wrong_state */
+  async #requireGoingOnAround(work: Work, { id, run_id: run, metadata }: BeadRecord): Promise<void> {
+    if (this.#opening.has(work) || metadata['gc.kind'] === 'cleanup' || metadata['gc.scope_role'] === 'teardown') return;
+    const around = await work.endedAround(run!, id);
+    if (around !== undefined)
+      throw problem('wrong_state', `bead ${id} is a part of ${around}, which has ended without success; a person opens that again first`);
+  }
+
   /**
    * What was skipped for a step that is open again is open too: the run would be completed without it. Each waits as it opens, so nobody is offered it, and no
-   * gate begins. @throws ProblemError wrong_state for more than one transaction opens
+   * gate begins. @throws ProblemError wrong_state for more than one transaction opens, and for what had begun; forbidden for a session, of what others go on with
    */
   async #openBehind(work: Work, { id, run_id: run }: BeadRecord): Promise<void> {
     // What is opened here has nothing else behind it.
     if (this.#opening.has(work)) return;
-    const skipped = await work.skippedBehind(run!, id, MOST_OPENED + 1);
-    if (skipped.length > MOST_OPENED)
-      throw problem(
-        'wrong_state',
-        `run ${run} has skipped more than ${MOST_OPENED} steps for ${id}, which are not opened with it; launch its formula again`,
-      );
+    const { ids, begun } = skippedBehind(id, await work.leftOut(run!));
+    const not = (why: string) => problem('wrong_state', `run ${run} has skipped ${why}; launch its formula again`);
+    if (begun !== undefined) throw not(`${begun} for ${id}, which had begun before`);
+    if (ids.length > MOST_OPENED) throw not(`more than ${MOST_OPENED} steps for ${id}, which are not opened with it`);
+    for (const one of work.session === undefined ? [] : ids) {
+      const held = await work.heldBehind(one, work.session!.names);
+      if (held !== undefined) throw problem('forbidden', `bead ${held.id}, which waits for ${one}, is being worked on by ${held.assignee}`);
+    }
+    // With very many dependents they would hear of it later only.
+    await work.tell(
+      id,
+      ids.map((one) => ({ issue_id: one, depends_on_id: id, type: 'blocks' })),
+    );
     this.#opening.add(work);
     try {
-      for (const one of skipped) await work.update(one, { status: 'open' });
+      for (const one of ids) await work.update(one, { status: 'open' });
     } finally {
       this.#opening.delete(work);
     }

@@ -13,6 +13,7 @@ import { ConvoysRepository } from '../../work/convoys/convoys.repository.js';
 import { ConvoysService } from '../../work/convoys/convoys.service.js';
 import { DependenciesRepository } from '../../work/dependencies/dependencies.repository.js';
 import { DependenciesService } from '../../work/dependencies/dependencies.service.js';
+import { skippedBehind } from './skipped-behind.js';
 import { EdgesRepository } from '../../work/work/edges.repository.js';
 import { hands } from '../sling/testing/slings.js';
 import { launches, recipeOf, type Launches } from './testing/launches.js';
@@ -473,7 +474,7 @@ describe('a gate that its run has yet to come to', () => {
     await sql`analyze beads, bead_dependencies`.execute(fixture.db);
     const found: string[][] = [];
     const look = async (db: unknown): Promise<void> => {
-      found.push(await new EdgesRepository().skippedBehind(db as Tx, streamId, run.id, a, 301));
+      found.push([...skippedBehind(a, await new EdgesRepository().leftOut(db as Tx, streamId, run.id)).ids]);
     };
     expect(rowsRead(await plansOf(fixture.pool, look, 'only'), 'bead_dependencies')).toBeLessThan(50);
     await changes.update(as(a), { status: 'closed', metadata: { 'gc.outcome': 'fail' } });

@@ -9,6 +9,16 @@ export interface PutEdges {
   readonly known: number;
 }
 
+/** A step that was skipped or has failed. */
+export interface LeftOut {
+  readonly id: string;
+  readonly skipped: boolean;
+  readonly cleans: boolean;
+  /** It has made rounds or items. */
+  readonly begun: boolean;
+  readonly needs: readonly string[];
+}
+
 /** SQL of writers about what leads from bead to bead: edges, the open blockers that dependents count, and the fan-outs that tell them. */
 export class EdgesRepository {
   /** Dependents of beads that have been closed, as they are before `releaseAll`. */
@@ -165,29 +175,35 @@ export class EdgesRepository {
   }
 
   /**
-   * Of a graph that goes on, the steps that come after `id` and were skipped, `most` of them, each after those of them that it waits for; not what another step
-   * that has failed has skipped as well. The edges of the run are read once, and only where something was skipped: any number of others may depend on its steps.
+   * The steps of a graph that goes on that were skipped or have failed. What they wait for is read once, of those that were skipped: any number of others may
+   * depend on the steps of a run.
    */
-  async skippedBehind(tx: Tx, streamId: number, run: string, id: string, most: number): Promise<string[]> {
-    const { rows } = await sql<{ id: string; needs: string[] }>`
-      with recursive steps as materialized (
-        select b.id, b.metadata ->> 'gc.outcome' as outcome, b.metadata @> '{"gc.kind": "cleanup"}' or b.metadata @> '{"gc.scope_role": "teardown"}' as cleans
-        from runs r join beads b on b.stream_id = r.stream_id and b.run_id = r.id
-        where r.stream_id = ${streamId} and r.id = ${run} and r.outcome is null and r.compiler = 2 and b.id <> r.id and b.status = 'closed'),
-      inner_edges as materialized (
-        select d.issue_id as id, d.depends_on_id as needs from steps s join bead_dependencies d
-          on d.stream_id = ${streamId} and d.issue_id = s.id and d.blocking
-        where s.outcome = 'skipped'),
-      behind (id) as (
-        select e.id from inner_edges e where e.needs = ${id}
-        union select e.id from behind b join inner_edges e on e.needs = b.id),
-      lost (id) as (
-        select s.id from steps s where s.outcome = 'fail' and s.id <> ${id} and not s.cleans
-        union select e.id from lost l join inner_edges e on e.needs = l.id)
-      select b.id, array(
-        select e.needs from inner_edges e where e.id = b.id and e.needs in (select id from behind)) as needs
-      from behind b where b.id not in (select id from lost) order by b.id limit ${most}`.execute(tx);
-    return inOrder(rows);
+  async leftOut(tx: Tx, streamId: number, run: string): Promise<LeftOut[]> {
+    const { rows } = await sql<LeftOut>`
+      with made as materialized (
+        select distinct m.made_by from run_steps m where m.stream_id = ${streamId} and m.run_id = ${run} and m.made_by is not null)
+      select b.id, b.metadata ->> 'gc.outcome' = 'skipped' as skipped,
+        b.metadata @> '{"gc.kind": "cleanup"}' or b.metadata @> '{"gc.scope_role": "teardown"}' as cleans,
+        exists (select from run_steps s join made on made.made_by = s.step ->> 'id' where s.stream_id = b.stream_id and s.bead_id = b.id) as begun,
+        case when b.metadata ->> 'gc.outcome' = 'skipped' then array(
+          select d.depends_on_id from bead_dependencies d where d.stream_id = b.stream_id and d.issue_id = b.id and d.blocking) else '{}' end as needs
+      from runs r join beads b on b.stream_id = r.stream_id and b.run_id = r.id
+      where r.stream_id = ${streamId} and r.id = ${run} and r.outcome is null and r.compiler = 2 and b.id <> r.id and b.status = 'closed'
+        and b.metadata ->> 'gc.outcome' in ('skipped', 'fail')
+      order by b.id`.execute(tx);
+    return rows;
+  }
+
+  /** What `id` is a round, an item or a member of, and that has ended without success. */
+  async endedAround(tx: Tx, streamId: number, run: string, id: string): Promise<string | undefined> {
+    const { rows } = await sql<{ id: string }>`
+      select b.id from run_steps m
+      join run_steps s on s.stream_id = m.stream_id and s.run_id = m.run_id and s.step ->> 'id' in (m.made_by, m.step -> 'scope' ->> 'ref')
+      join beads b on b.stream_id = s.stream_id and b.id = s.bead_id
+      where m.stream_id = ${streamId} and m.run_id = ${run} and m.bead_id = ${id} and b.id <> ${id}
+        and b.status = 'closed' and b.metadata ->> 'gc.outcome' in ('fail', 'skipped', 'canceled')
+      limit 1`.execute(tx);
+    return rows[0]?.id;
   }
 
   /** Answers how many of the edges there were. */
@@ -214,17 +230,4 @@ export class EdgesRepository {
       from ${keys(streamId, ids)} where b.stream_id = k.stream_id and b.id = k.id returning ${RECORD}`.execute(tx);
     return rows.sort((a, b) => (a.id < b.id ? -1 : 1));
   }
-}
-
-/** Each after those of them that it needs; edges that block make no circle. */
-function inOrder(all: readonly { readonly id: string; readonly needs: readonly string[] }[]): string[] {
-  const needs = new Map(all.map((one) => [one.id, one.needs]));
-  const ordered = new Set<string>();
-  const put = (id: string): void => {
-    if (ordered.has(id)) return;
-    needs.get(id)?.forEach(put);
-    ordered.add(id);
-  };
-  for (const { id } of all) put(id);
-  return [...ordered];
 }

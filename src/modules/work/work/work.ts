@@ -11,6 +11,7 @@ import type { Tells, WrittenAhead } from './ahead.js';
 import { beadEvent, factsOf, type BeadFacts } from './bead-event.js';
 import type { BeadChange, BeadRecord, Edge, NewBead, ReservedBead } from './bead-record.js';
 import { diffOf, mergeOf, type Diff } from './diff.js';
+import type { LeftOut } from './edges.repository.js';
 import type { Held, WorkRepository } from './work.repository.js';
 
 /** Runs in the transaction in which a bead became closed, right after it. */
@@ -345,9 +346,14 @@ export class Work {
     return this.repository.heldBehind(this.tx, this.city.streamId, id, names);
   }
 
-  /** Steps of `run`, a graph that goes on, that come after `id` and were skipped for it, `most` of them, in their order. */
-  skippedBehind(run: string, id: string, most: number): Promise<string[]> {
-    return this.repository.edges.skippedBehind(this.tx, this.city.streamId, run, id, most);
+  /** The steps of `run`, a graph that goes on, that were skipped or have failed. */
+  leftOut(run: string): Promise<LeftOut[]> {
+    return this.repository.edges.leftOut(this.tx, this.city.streamId, run);
+  }
+
+  /** What the step `id` of `run` is a part of, and that has ended without success. */
+  endedAround(run: string, id: string): Promise<string | undefined> {
+    return this.repository.edges.endedAround(this.tx, this.city.streamId, run, id);
   }
 
   /** What others than `names` have under way, or a run waits at, that ends when `id` is closed; what its run has yet to pass too, where that `passes` then. */
