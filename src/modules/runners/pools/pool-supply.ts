@@ -139,15 +139,24 @@ export class Supply {
     if (this.decided.has(session.pk)) return false;
     const sleeps = session.state === 'asleep';
     if (!sleeps && (!this.isIdle(session) || session.asks || work.length === 0)) return false;
-    const again = this.#tellAt(session, work, since);
+    const told = this.#newsFirst(session, work, since);
+    const again = this.#tellAt(session, told, since);
     if (again > this.facts.now) {
       this.times.push(again);
       return false;
     }
-    const beads = work.map(({ id }) => id);
+    const beads = told.map(({ id }) => id);
     if (sleeps) return this.wake(session, 'work', beads, newestOf(work)?.at);
     this.add(session, { do: 'nudge', pk: session.pk, beads: beads.slice(0, BEADS_NAMED) });
     return true;
+  }
+
+  /** What has come since nobody of them did anything leads once: one that stays before it holds up no other. */
+  #newsFirst(session: PoolSession, work: readonly OfferedBead[], others: number): readonly OfferedBead[] {
+    const newest = newestOf(work);
+    if (newest === undefined || session.nudges[newest.id] !== undefined) return work;
+    const idle = Math.max(session.state === 'asleep' ? session.stateAt : session.activityAt, others);
+    return newest.at > idle ? [newest, ...work.filter((one) => one !== newest)] : work;
   }
 
   /** When a session may be told of work: at once of what its hook would give it and it does not know. */

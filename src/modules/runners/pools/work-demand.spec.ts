@@ -87,7 +87,7 @@ describe('starts for work', () => {
     const back = new Map([['front', beads(1, NOW - 1_000)]]);
     const joined = new Map([['front', [...beads(1, NOW - 500_000), { id: 'b-2', at: NOW - 1_000 }]]]);
     expect([wakes({ offered: back }), wakes({ assigned: back })]).toEqual([[['b-1']], [['b-1']]]);
-    expect([wakes({ offered: joined }), wakes({ assigned: joined })]).toEqual([[['b-1', 'b-2']], [['b-1', 'b-2']]]);
+    expect([wakes({ offered: joined }), wakes({ assigned: joined })]).toEqual([[['b-2', 'b-1']], [['b-2', 'b-1']]]);
     const before = new Map([['front', beads(1, NOW - 121_000)]]);
     expect([wakes({ offered: before }), wakes({ assigned: before })]).toEqual([[], []]);
   });
@@ -104,10 +104,13 @@ describe('starts for work', () => {
     const knows = { ...session, activityAt: NOW - 1_000, nudges: { 'b-1': NOW - 50_000 } };
     expect(plan({ sessions: [knows], assigned: behind })).toEqual([{ do: 'nudge', pk: 7, beads: ['b-1', 'b-2'] }]);
     // Then it is told more and more seldom.
-    const later = new Map([['front', [...beads(1), { id: 'b-2', at: NOW - 1 }]]]);
-    const free = (told: number, n: number): number =>
-      plan({ sessions: [{ ...knows, nudges: { 'b-1': NOW - told }, nudged: { 'b-1': n } }], assigned: later }).length;
+    const later = (at: number) => new Map([['front', [...beads(1), { id: 'b-2', at }]]]);
+    const again = (told: number, n: number, at = NOW - 2_000): readonly PoolDecision[] =>
+      plan({ sessions: [{ ...knows, nudges: { 'b-1': NOW - told }, nudged: { 'b-1': n } }], assigned: later(at) });
+    const free = (told: number, n: number): number => again(told, n).length;
     expect([free(59_000, 2), free(60_000, 2), free(119_000, 3), free(120_000, 3)]).toEqual([0, 1, 0, 1]);
+    // But for what is new since its last turn, whatever stays before that.
+    expect(again(1_000, 8, NOW - 1)).toEqual([{ do: 'nudge', pk: 7, beads: ['b-2', 'b-1'] }]);
   });
 
   it.each(['assigned', 'offered'] as const)(

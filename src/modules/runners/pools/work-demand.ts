@@ -86,8 +86,8 @@ export class WorkDemand {
     if (need === 0) return;
     const workers = this.supply.workers(agent);
     const at = newestAt(beads);
-    // Each of them sees what another one writes about work that it leaves: that is no news.
-    const since = Math.max(...workers.map(({ activityAt }) => activityAt));
+    // Each of them sees what another one writes about work that it leaves: that is no news. What one had and gives back is.
+    const since = Math.max(...workers.filter(({ live, held }) => live && held.length === 0).map(({ activityAt }) => activityAt));
     // What others have left is for those that are there: nobody is started for it.
     const left = need - Math.max(beads.length, scale);
     for (const session of workers) if (this.supply.isComing(session)) need--;

@@ -194,7 +194,11 @@ export class Runner implements OnApplicationBootstrap {
     const room = Math.min(free, this.registry.capacity - this.#actors.size);
     if (room <= 0) return;
     const adopt = (claimed: Claimed): void => this.#adopt(this.#actor(claimed, lease));
-    const starts = { held: this.#startsOfCities(), limits: startPlacesOf(most), isFull: starting >= most };
+    const starts = {
+      held: this.#startsOfCities(),
+      limits: startPlacesOf(starting >= most ? startsAtOnce : most),
+      isFull: starting >= most,
+    };
     await this.#orphaned.while(() => this.claims.claim(lease, room, adopt, starts));
   }
 

@@ -97,7 +97,7 @@ export class SessionExits {
     if (givesBack && changes.work !== undefined) {
       if (decision.to === 'closed') await this.claims.end(changes, changes.work, row, decision.to);
       else await this.claims.release(changes, changes.work, row, decision.to === 'asleep' ? decision.reason : decision.to);
-    }
+    } else if (decision.to === 'closed') await this.claims.leave(changes, [row.pk]);
     return move(changes, row, decision, ended);
   }
 }

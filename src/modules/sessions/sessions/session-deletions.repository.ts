@@ -5,9 +5,10 @@ import { Db } from '../../../platform/database/database.js';
 /** Entries that one statement removes: all of a long transcript would take longer than a statement may. */
 const STEP = 5_000;
 /** What it has held, as long as somebody will give that back: without its record nobody would know that its holder has ended. */
+const ASSIGNED = sql<boolean>`exists (select from beads b where b.stream_id = sessions.stream_id and b.assignee = sessions.id and b.status <> 'closed'
+    and (b.status <> 'in_progress' or coalesce(b.metadata ->> 'gc.session_id', b.assignee) = b.assignee))`;
 const HOLDS = sql<boolean>`(exists (select from cities c where c.stream_id = sessions.stream_id) and (
-  exists (select from beads b where b.stream_id = sessions.stream_id and b.assignee = sessions.id and b.status <> 'closed'
-    and (b.status <> 'in_progress' or coalesce(b.metadata ->> 'gc.session_id', b.assignee) = b.assignee))
+  ${ASSIGNED}
   or exists (select from beads b where b.stream_id = sessions.stream_id and b.status = 'in_progress' and b.assignee is not null and b.metadata <> '{}'
     and bead_terms(b.stream_id, b.labels, b.metadata) @> bead_terms(sessions.stream_id, '{}', jsonb_build_object('gc.session_id', sessions.id))
     and b.metadata ->> 'gc.session_id' = sessions.id)))`;
@@ -43,6 +44,10 @@ export class SessionDeletionsRepository {
       select t.stream_id, max(t.ended_at) from gone g join session_turns t on t.session_pk = g.pk where t.ended_at is not null group by t.stream_id
       on conflict (stream_id) do update set removed_until = excluded.removed_until
         where u.removed_until is null or u.removed_until < excluded.removed_until`.execute(this.db);
+    // What was assigned to it after it had ended keeps it as well: that is given back first.
+    await sql`update sessions set holds_more = true where pk = ${pk} and state = 'closed' and not holds_more and ${ASSIGNED}`.execute(
+      this.db,
+    );
     const { rows } = await sql`select 1 from sessions where pk = ${pk}`.execute(this.db);
     return rows.length === 0;
   }
