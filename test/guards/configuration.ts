@@ -190,8 +190,8 @@ export const CONFIGURATION: readonly Guard[] = [
   {
     guard: 'A disk that does not answer keeps nobody from looking at the files of other cities.',
     file: KEEPER,
-    find: '!(await this.#answers(kept)) || ',
-    replace: '(!(await this.#answers(kept)) && kept.city.name === "") || ',
+    find: 'if (!(await this.#answers(kept))) return;',
+    replace: 'if (!(await this.#answers(kept)) && kept.city.name === "") return;',
     test: KEEPER_TEST,
   },
   {
@@ -309,6 +309,14 @@ export const CONFIGURATION: readonly Guard[] = [
     replace: "return (await found.tree.list('')).length > 0 && (await found.tree.read(",
     test: 'src/modules/files/composition/packs/installer.spec.ts',
     name: 'for a file that comes to the folder of a rig',
+  },
+  {
+    guard: 'Of a city whose rig lies beside it every change is told.',
+    file: 'src/modules/configuration/config/file-watch.ts',
+    find: 'if (isInside(at) || !this.root.startsWith(`${at}${path.sep}`)) add(at);',
+    replace: 'if (isInside(at)) add(at);',
+    test: 'src/modules/configuration/config/file-watch.spec.ts',
+    name: 'of what may appear beside it',
   },
   {
     guard: 'Files have a limit.',

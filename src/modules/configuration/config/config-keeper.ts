@@ -170,7 +170,8 @@ export class ConfigKeeper implements OnApplicationBootstrap {
 
   async #look(kept: Kept): Promise<void> {
     try {
-      if (!(await this.#answers(kept)) || (await this.#isUnchanged(kept))) return;
+      if (!(await this.#answers(kept))) return;
+      if (await this.#isUnchanged(kept)) return void (kept.failed = 0);
       const began = performance.now();
       const done = await this.reloads.tryReload(kept.city, 'files', ACTOR).finally(() => this.#rest(kept, began));
       if (done === undefined) {

@@ -97,6 +97,15 @@ describe('the watch of a city’s files', () => {
     expect(watches.size).toBe(1);
   });
 
+  it('is told of what may appear beside it, as in the folder of a rig', async () => {
+    const rig = path.join(cities, 'web');
+    await mkdir(rig);
+    city.follow({ ...FILES(), missing: [rig] });
+    expect(city.complete).toBe(true);
+    await writeFile(path.join(rig, 'pack.toml'), '');
+    await told();
+  });
+
   it('says of each new path that there may be something', () => {
     expect(follow()).toBe(false);
     city.close();

@@ -138,9 +138,9 @@ export class FileWatch {
   }
 
   /**
-   * Watches these directories, those of files within the root, and other files by themselves, from now on; what is gone is
-   * given up. The directory around the root, or around what lies outside of it, is nobody's: it may hold all cities. True when
-   * something is watched that was not before: it may have changed since it was read.
+   * Watches these directories, those of files within the root, those beside it in which something may appear, and other files by themselves, from now on; what
+   * is gone is given up. The directories around the root are nobody's: they may hold all cities. True when something is watched that was not before: it may
+   * have changed since it was read.
    */
   follow({ directories, files, missing, links }: ReadPaths): boolean {
     const wanted = new Set([this.root]);
@@ -153,7 +153,8 @@ export class FileWatch {
     const isInside = (at: string): boolean => at === this.root || at.startsWith(`${this.root}${path.sep}`);
     directories.forEach(add);
     for (const at of missing) {
-      if (isInside(at)) add(at);
+      // Also the folder of a rig that lies beside the city.
+      if (isInside(at) || !this.root.startsWith(`${at}${path.sep}`)) add(at);
       else if (!wanted.has(at)) partial = true;
     }
     for (const at of files) {
