@@ -154,8 +154,8 @@ export const FORMULAS: readonly Guard[] = [
   {
     guard: 'A branch without its middle waits for where it begins.',
     file: `${COMPILE}/compositions.ts`,
-    find: 'if (middle.some((id) => this.weaving.startsOf(id).length === 0)) wait(join, [from]);',
-    replace: '',
+    find: 'if (left !== undefined && this.weaving.startsOf(id).length === 0) this.weaving.became',
+    replace: 'if (left !== undefined && this.weaving.startsOf(id).length < 0) this.weaving.became',
     test: CORPUS,
     name: '065',
   },

@@ -30,8 +30,11 @@ export class Compositions {
         for (const id of ids) if (!this.#known(steps, id)) issues.error(inside(where, key), `there is no step "${id}"`);
       for (const id of middle) wait(id, [from]);
       wait(join, middle);
-      // Where nothing is left between the two, one waits for the other.
-      if (middle.some((id) => this.weaving.startsOf(id).length === 0)) wait(join, [from]);
+    }
+    // What was left out, or is a loop without rounds, is waited for by way of what it would wait for.
+    for (const [id, more] of needs) {
+      const left = this.weaving.became.get(id);
+      if (left !== undefined && this.weaving.startsOf(id).length === 0) this.weaving.became.set(id, [...left, ...more]);
     }
     const gates = new Map<string, Compose['gate'][number]>();
     for (const each of gate) {
