@@ -39,6 +39,17 @@ it('names the address whose certificate is not trusted, and says that another on
   expect([error instanceof UnreachableError, typeof error.sentKey]).toEqual([true, 'string']);
 });
 
+it('has not sent anything to an address whose certificate is not trusted', async () => {
+  const code = 'DEPTH_ZERO_SELF_SIGNED_CERT';
+  globalThis.fetch = (() =>
+    Promise.reject(Object.assign(new TypeError('fetch failed'), { cause: Object.assign(new Error(code), { code }) }))) as typeof fetch;
+  const api = connect({ url: 'https://own.test', key: undefined, source: 'for a test' }, new AbortController().signal);
+  const sending = api.client.post('/v0/city/{cityName}/beads', { path: { cityName: 'alpha' }, body: { title: 'a' } });
+  const error = (await sending.catch(failing(api)).catch((thrown: unknown) => thrown)) as CliError;
+  expect(error.message).toMatch(/^the certificate of https:\/\/own\.test is of no authority .* SVC_CA_CERT$/);
+  expect([error instanceof UnreachableError, error.sentKey]).toEqual([false, undefined]);
+});
+
 describe('a call of the library without an answer', () => {
   const failed = async (handler: Handler, call: (api: Api) => Promise<unknown>): Promise<CliError> => {
     const server = await testServer({ '/v0/city/alpha/beads': handler });

@@ -19,6 +19,9 @@ const SAFE = new Set(['GET', 'HEAD', 'OPTIONS']);
 const NOT_SENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT']);
 /** Where it was only on its way there, whatever the code: one for several addresses of a name is that of the first. */
 const ON_THE_WAY = new Set(['connect', 'getaddrinfo']);
+/** Told before anything is sent: there is no connection with somebody who is not trusted, or who does not speak TLS. */
+const NO_HANDSHAKE =
+  /^(SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_(VERIFY_LEAF_SIGNATURE|GET_ISSUER_CERT(_LOCALLY)?)|CERT_(HAS_EXPIRED|NOT_YET_VALID)|ERR_TLS_CERT_ALTNAME_INVALID|ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG))$/;
 /** What another try does not mend. */
 const FOR_GOOD = /CERT|SIGNATURE|SSL|TLS/;
 
@@ -86,7 +89,7 @@ export class Transport {
           throw error;
         }
         const code = codeOf(error);
-        const sent = !isUnsent(error);
+        const sent = !isUnsent(error) && !NO_HANDSHAKE.test(code);
         sending.mayHaveHappened ||= sent;
         const told = { cause: error, idempotencyKey: sending.key, address: url };
         const failure = new ConnectionError(`no answer from ${url}: ${reason(error)}`, sending.mayHaveHappened, told);

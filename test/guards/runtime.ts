@@ -346,8 +346,8 @@ export const RUNTIME: readonly Guard[] = [
   {
     guard: 'What another city runs under the former name of a session is left alone.',
     file: 'src/platform/runtime/exec/exec-runtime.ts',
-    find: 'if (shared && owner !== ownerOf(spec)) return;',
-    replace: "if (shared && owner === ownerOf(spec) && owner === '') return;",
+    find: 'if (shared && !isOwn) return;',
+    replace: "if (shared && isOwn && owner === '') return;",
     test: 'src/platform/runtime/exec/exec-runtime.spec.ts',
     name: 'ends what runs under the name',
   },
@@ -370,7 +370,7 @@ export const RUNTIME: readonly Guard[] = [
   {
     guard: 'One look of a script that hangs ends no turn.',
     file: 'src/platform/runtime/exec/exec-agent.ts',
-    find: 'if (failed > 0 && failed < FAILED_LOOKS) continue;',
+    find: 'if (failed > 0 && failed < FAILED_LOOKS && !turn.cancelled) continue;',
     replace: 'if (failed > 0 && failed < FAILED_LOOKS && turn.cancelled) continue;',
     test: 'src/platform/runtime/exec/exec-runtime.spec.ts',
     name: 'is at work still when one look has hung',

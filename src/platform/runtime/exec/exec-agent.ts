@@ -204,7 +204,7 @@ export class ExecAgent implements RunningAgent {
         moved = true;
       }
       failed = changed === undefined ? failed + 1 : 0;
-      if (failed > 0 && failed < FAILED_LOOKS) continue;
+      if (failed > 0 && failed < FAILED_LOOKS && !turn.cancelled) continue;
       const isSeen = moved && failed === 0;
       if (this.clock.monotonic() - quietSince < (isSeen || turn.cancelled ? quietMs : patienceMs)) continue;
       // What has died is quiet, too: then the turn waits for the watch to find the same, or to find otherwise.

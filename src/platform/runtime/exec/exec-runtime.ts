@@ -83,8 +83,9 @@ export class ExecRuntime implements AgentRuntime {
     });
     // A script that cannot tell may still know whose it is: that one is not taken for gone.
     if (running === undefined && owner === '') return;
-    if (shared && owner !== ownerOf(spec)) return;
-    if (owner !== '' && owner !== ownerOf(spec)) throw new StartError('unsupported', `the script runs ${spec.name} for another session`);
+    const isOwn = plain(owner) === plain(ownerOf(spec));
+    if (shared && !isOwn) return;
+    if (owner !== '' && !isOwn) throw new StartError('unsupported', `the script runs ${spec.name} for another session`);
     // Before it is gone: who watches it still may not take its successor for what is left of it. What comes of this is seen after the start.
     await script.run('set-meta', { args: [GENERATION], input: spec.env.SVC_GENERATION ?? '' });
     await new ExecAgent(script, [], [], false, this.#timing, this.clock).stop({ hard: true }).catch((cause: unknown) => {
@@ -92,6 +93,9 @@ export class ExecRuntime implements AgentRuntime {
     });
   }
 }
+
+/** A script may keep it as a label, say, in which not every letter can stand. */
+const plain = (owner: string): string => owner.toLowerCase().replaceAll(/[^a-z0-9]+/g, '_');
 
 /** What the script says that it can do; one that has never heard of the question can do what every script has to. */
 async function handshake(script: Script, limit: AbortSignal, signal: AbortSignal): Promise<string[]> {
