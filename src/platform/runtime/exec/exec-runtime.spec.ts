@@ -431,7 +431,11 @@ describe('stopping', () => {
 
   it('ends also what the script does not call its own letter by letter', async () => {
     await flag('script', SCRIPT.replace('cat "$d/meta-$3"', 'tr /c .C < "$d/meta-$3"'));
+    await start({}, undefined, unwatched);
+    const first = Number(await file('s1/pid'));
+    // Its worker has died: the next one ends what is left.
     const agent = await start({}, undefined, unwatched);
+    expect(await birthOf(first)).toBeUndefined();
     expect(await agent.stop({ hard: true })).toMatchObject({ cause: 'stopped' });
     expect(await file('s1/pid')).toBe('');
   });
