@@ -1,4 +1,4 @@
-import type { LeftOut } from '../../work/work/edges.repository.js';
+import type { LeftOut } from '../../work/work/bead-record.js';
 
 /** What is to be opened with a step, each after those of them that it waits for. */
 export interface Behind {

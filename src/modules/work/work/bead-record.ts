@@ -98,3 +98,13 @@ export interface Edge {
   readonly depends_on_id: string;
   readonly type: string;
 }
+
+/** A step of a run that was skipped or has failed. */
+export interface LeftOut {
+  readonly id: string;
+  readonly skipped: boolean;
+  readonly cleans: boolean;
+  /** It has made rounds or items. */
+  readonly begun: boolean;
+  readonly needs: readonly string[];
+}

@@ -1,22 +1,12 @@
 import { sql } from 'kysely';
 import type { Tx } from '../../../platform/database/transactions.js';
 import { keys, RECORD } from './bead-columns.js';
-import type { BeadRecord, Edge } from './bead-record.js';
+import type { BeadRecord, Edge, LeftOut } from './bead-record.js';
 
 export interface PutEdges {
   readonly changed: number;
   readonly added: number;
   readonly known: number;
-}
-
-/** A step that was skipped or has failed. */
-export interface LeftOut {
-  readonly id: string;
-  readonly skipped: boolean;
-  readonly cleans: boolean;
-  /** It has made rounds or items. */
-  readonly begun: boolean;
-  readonly needs: readonly string[];
 }
 
 /** SQL of writers about what leads from bead to bead: edges, the open blockers that dependents count, and the fan-outs that tell them. */

@@ -9,9 +9,8 @@ import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { Account } from './account.js';
 import type { Tells, WrittenAhead } from './ahead.js';
 import { beadEvent, factsOf, type BeadFacts } from './bead-event.js';
-import type { BeadChange, BeadRecord, Edge, NewBead, ReservedBead } from './bead-record.js';
+import type { BeadChange, BeadRecord, Edge, LeftOut, NewBead, ReservedBead } from './bead-record.js';
 import { diffOf, mergeOf, type Diff } from './diff.js';
-import type { LeftOut } from './edges.repository.js';
 import type { Held, WorkRepository } from './work.repository.js';
 
 /** Runs in the transaction in which a bead became closed, right after it. */
