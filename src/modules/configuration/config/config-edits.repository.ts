@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Db } from '../../../platform/database/database.js';
 import type { Tx } from '../../../platform/database/transactions.js';
+import { DEAD } from '../../../platform/processes/dead.js';
 import { newId } from '../../../platform/time/clock.js';
 import { EditPlan, storedPlan } from './edit-plan.js';
 
@@ -12,9 +13,6 @@ export interface AbandonedEdit {
   readonly dir: string;
   readonly plan: EditPlan | null;
 }
-
-/** A process that has stopped beating; should it come back, its edit finds that it has lost its hold. */
-const DEAD = sql`(p.stopped_at is not null or p.heartbeat_at < clock_timestamp() - interval '10 seconds')`;
 
 /** The one edit of a city's files that may be going on. Whoever holds the row alone writes the files. */
 @Injectable()

@@ -4,7 +4,7 @@ import { MoleculeResolved } from '../../../contract/events/molecules.events.js';
 import { problem } from '../../../contract/problems.js';
 import { event } from '../../../platform/event-log/event.js';
 import type { BeadRecord } from '../../work/work/bead-record.js';
-import { endsAs } from '../../work/work/held.js';
+import { endsAs, whyHeldBehind } from '../../work/work/held.js';
 import type { Work } from '../../work/work/work.js';
 import { WorkService } from '../../work/work/work.service.js';
 import type { Finish } from './control/facts.js';
@@ -100,9 +100,9 @@ export class RunKeeper implements OnModuleInit {
     const not = (why: string) => problem('wrong_state', `run ${run} has skipped ${why}; launch its formula again`);
     if (begun !== undefined) throw not(`${begun} for ${id}, which had begun before`);
     if (ids.length > MOST_OPENED) throw not(`more than ${MOST_OPENED} steps for ${id}, which are not opened with it`);
-    for (const one of work.session === undefined ? [] : ids) {
-      const held = await work.heldBehind(one, work.session!.names);
-      if (held !== undefined) throw problem('forbidden', `bead ${held.id}, which waits for ${one}, is being worked on by ${held.assignee}`);
+    for (const one of ids) {
+      const why = work.session && (await whyHeldBehind(work.session, work, one));
+      if (why) throw problem('forbidden', why);
     }
     // With very many dependents they would hear of it later only.
     await work.tell(

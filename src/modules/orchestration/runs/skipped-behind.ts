@@ -1,4 +1,5 @@
 import type { LeftOut } from '../../work/work/bead-record.js';
+import { append } from './control/nodes.js';
 
 /** What is to be opened with a step, each after those of them that it waits for. */
 export interface Behind {
@@ -10,7 +11,7 @@ export interface Behind {
 /** The steps that come after `id` and were skipped for it; not what another step that has failed has skipped as well. */
 export function skippedBehind(id: string, left: readonly LeftOut[]): Behind {
   const after = new Map<string, LeftOut[]>();
-  for (const step of left) for (const need of step.needs) after.set(need, [...(after.get(need) ?? []), step]);
+  for (const step of left) for (const need of step.needs) append(after, need, step);
   const reach = (from: readonly string[]): Set<string> => {
     const reached = new Set<string>();
     // It grows on the way.
@@ -25,16 +26,15 @@ export function skippedBehind(id: string, left: readonly LeftOut[]): Behind {
   };
   const behind = reach([id]);
   const lost = reach(left.filter((step) => !step.skipped && step.id !== id && !step.cleans).map((step) => step.id));
-  const ordered = new Set<string>();
   const needs = new Map(left.map((step) => [step.id, step.needs]));
+  const seen = new Set<string>();
+  const ids: string[] = [];
   const put = (one: string): void => {
-    if (!behind.has(one) || lost.has(one) || ordered.has(one)) return;
-    ordered.add(one);
+    if (!behind.has(one) || lost.has(one) || seen.has(one)) return;
+    seen.add(one);
     needs.get(one)?.forEach(put);
-    // Behind those that it waits for.
-    ordered.delete(one);
-    ordered.add(one);
+    ids.push(one);
   };
   for (const one of behind) put(one);
-  return { ids: [...ordered], begun: left.find((step) => step.begun && behind.has(step.id))?.id };
+  return { ids, begun: left.find((step) => step.begun && behind.has(step.id))?.id };
 }

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { sql, type Kysely } from 'kysely';
 import type { Database } from '../../../platform/database/database.js';
 import type { Tx } from '../../../platform/database/transactions.js';
+import { DEAD } from '../../../platform/processes/dead.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { isOf, type Machine } from './runner.repository.js';
 
@@ -180,8 +181,7 @@ export class SessionWorkRepository {
   /** Of these processes of the service those that are alive. */
   async alive(db: Kysely<Database>, processes: readonly string[]): Promise<Set<string>> {
     const { rows } = await sql<{ id: string }>`
-      select id from processes where id = any(${[...processes]}::text[])
-        and stopped_at is null and heartbeat_at > clock_timestamp() - interval '10 seconds'`.execute(db);
+      select p.id from processes p where p.id = any(${[...processes]}::text[]) and not ${DEAD}`.execute(db);
     return new Set(rows.map(({ id }) => id));
   }
 }
