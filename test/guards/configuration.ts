@@ -123,6 +123,13 @@ export const CONFIGURATION: readonly Guard[] = [
     test: LEFT,
   },
   {
+    guard: 'An edit is taken back once its disk answers.',
+    file: 'src/modules/configuration/config/config-edits.service.ts',
+    find: 'left.plan !== null && !(await this.composer.answers(left.dir))',
+    replace: 'false as boolean && left.plan !== null',
+    test: 'src/modules/configuration/config/config-edit-crashes.db-spec.ts',
+  },
+  {
     guard: 'A disk that does not answer keeps one thread.',
     file: 'src/platform/disk/answering.ts',
     find: 'if (known !== undefined) return known;',

@@ -8,6 +8,7 @@ import type { ConfigProcess } from '../../../../test/support/config-process.js';
 import { CITY_TOML, ConfigFixture, refusal, variablesOf } from '../../../../test/support/config-fixture.js';
 import { HoldingGate } from '../../../../test/support/gate.js';
 import { eventually, sleep } from '../../../../test/support/sse.js';
+import { Answering, processAnswering } from '../../../platform/disk/answering.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { ConfigEditsRepository } from './config-edits.repository.js';
 import { undoPlan } from './edit-files.js';
@@ -88,6 +89,22 @@ describe('a process that is killed', () => {
       await fixture.expectTidy();
     },
   );
+
+  // Guard: the disk is asked before it is written to: nobody comes back from one that is silent.
+  it('on a disk that does not answer waits, and those of other cities are taken back meanwhile', async () => {
+    await killedAt('config.after_write', extra);
+    await fixture.expire();
+    b.composer.answering = new Answering();
+    b.composer.answering.answers = () => Promise.resolve(false);
+    expect(await b.edits.recover()).toBe(true);
+    expect(await b.edits.recover()).toBe(false);
+    expect(await fixture.read()).not.toBe(CITY_TOML);
+    b.composer.answering = processAnswering;
+    await fixture.expire();
+    expect(await b.edits.recover()).toBe(true);
+    await expectBefore();
+    await fixture.expectTidy();
+  });
 
   it('after the commit leaves everything', async () => {
     await killedAt('config.after_commit', extra);

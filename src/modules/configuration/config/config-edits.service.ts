@@ -296,11 +296,16 @@ export class ConfigEditsService {
     return this.repository.areOpen;
   }
 
-  /** Takes back one edit whose process vanished. True when there was one. */
+  /** Takes back one edit whose process vanished, once its disk answers. True when there was one. */
   async recover(streamId?: number): Promise<boolean> {
     const own = [this.config.processId, this.limits.holdS] as const;
     const left = await this.transactions.run((tx) => this.repository.adopt(tx, ...own, streamId), PREPARES);
     if (left === undefined) return false;
+    if (left.plan !== null && !(await this.composer.answers(left.dir))) {
+      // Held for as long as an edit takes: until then the next one to be taken back is of another city.
+      this.log.warn({ edit: left.plan.id, dir: left.dir }, 'an edit cannot be taken back: its disk does not answer');
+      return true;
+    }
     if (left.plan !== null) await undoPlan(left.dir, left.plan);
     await this.transactions.run(async (tx) => {
       await this.repository.raiseAttempt(tx, left.streamId);
