@@ -84,4 +84,13 @@ describe('StreamLimits', () => {
     expect(open(limited('c', 'one'), 'one')).toBeUndefined();
     expect(open(limited('c', 'one'), 'one')).toBeDefined();
   });
+
+  it("counts the supervisor's streams for the city of a caller that has only one", () => {
+    const streams = new StreamLimits({ key: 5, city: 2 });
+    const open = (caller: Principal, city?: string): unknown => told(streams.admit(caller, city, () => undefined));
+    expect([open(limited('a', 'one')), open(limited('b', 'one'), 'one')]).toEqual([undefined, undefined]);
+    expect(open(limited('c', 'one'))).toMatchObject({ ratelimit: '"city";r=0;t=5' });
+    expect(open(limited('d', 'one'), 'one')).toMatchObject({ ratelimit: '"city";r=0;t=5' });
+    expect([open(limited('e', 'two')), open(limited('f', 'one', 'two')), open(ANYBODY)]).toEqual([undefined, undefined, undefined]);
+  });
 });

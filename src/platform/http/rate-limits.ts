@@ -43,7 +43,7 @@ export class StreamLimits {
 
   /** Counts a stream, or a read that waits, until `closed` has called back. The refusal when there are too many. */
   admit(caller: Principal, city: string | undefined, closed: (leave: () => void) => void): ProblemError | undefined {
-    const shared = sharedCity(caller, city);
+    const shared = ownCity(caller, city);
     const names = [['key', keyName(caller)] as const, ...(shared === undefined ? [] : [['city', shared] as const])];
     for (const [what, name] of names) {
       const most = this.ceilings[what];
@@ -81,10 +81,15 @@ function sharedCity(caller: Principal, city: string | undefined): string | undef
   return caller.cities !== undefined && city !== undefined && maySee(caller, city) ? city : undefined;
 }
 
+/** What names no city, as the supervisor's streams, counts for the city of a caller that has only one. */
+function ownCity(caller: Principal, city: string | undefined): string | undefined {
+  return sharedCity(caller, city) ?? (caller.cities?.length === 1 ? caller.cities[0] : undefined);
+}
+
 /** Who takes turns with whom: cities with each other, and with keys that see all of them. */
 export function partyOf(caller: Principal, city: string | undefined): Party {
   const key = keyName(caller);
-  const own = sharedCity(caller, city) ?? (caller.cities?.length === 1 ? caller.cities[0] : undefined);
+  const own = ownCity(caller, city);
   if (own !== undefined) return { owner: `city ${own}`, limited: true, lane: key };
   return { owner: `key ${key}`, limited: caller.cities !== undefined, lane: city ?? '' };
 }
