@@ -377,6 +377,8 @@ describe('an abandoned create', () => {
     const dir = join(stack.citiesRoot, 'orphan/city');
     await eventually(() => existsSync(join(dir, 'city.toml')));
     refused(await b.post('/v0/city', loopback('orphan/city')), 409, `conflict: city initialization already in progress at ${dir}`);
+    // Its files are those of the create, which takes them away.
+    refused(await b.post('/v0/cities/register', { dir }), 409, `conflict: city initialization already in progress at ${dir}`);
     stack.failpoints[0]!.disarm();
     await adminAt(stack.databaseUrl, "update city_reservations set expires_at = now() - interval '1 s'");
     await eventually(() => !existsSync(join(stack.citiesRoot, 'orphan')));

@@ -53,9 +53,9 @@ export class CityConflicts {
   }
 
   /** That nobody is scaffolding there. */
-  async checkReservations(name: string, dir: string): Promise<void> {
-    if (await this.reservations.exists(this.db, dir)) throw inProgress('city.create', dir);
-    if (await this.reservations.nameTaken(this.db, name)) throw problem('conflict', `city name already taken: ${name}`);
+  async checkReservations(name: string, dir: string, db: Kysely<Database> = this.db): Promise<void> {
+    if (await this.reservations.exists(db, dir)) throw inProgress('city.create', dir);
+    if (await this.reservations.nameTaken(db, name)) throw problem('conflict', `city name already taken: ${name}`);
   }
 
   async #check(db: Kysely<Database>, name: string, dir: string, caller: Principal): Promise<void> {

@@ -58,6 +58,8 @@ export class CityRegistrationService {
         (tx) =>
           this.idempotency.run(tx, ref, async () => {
             await this.conflicts.reserve(tx, name, dir, caller, former);
+            // A create that has written the files, and fails or has died, takes them away again.
+            await this.conflicts.checkReservations(name, dir, tx);
             const input = { name, path: dir, running: false };
             const conflict = `city operation already in progress at ${dir}`;
             const { requestId } = await this.operations.accept(tx, CityRegister, { target: name, input, eventCursor, conflict });
