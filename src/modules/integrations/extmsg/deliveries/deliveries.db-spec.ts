@@ -75,6 +75,23 @@ describe('what waits for members', () => {
     expect([all.length, all.slice(-2)]).toEqual([100, ['beta-m-1', 'gamma-m-1']]);
   });
 
+  it('is what was not tried yet before what was, and what was tried last at the end', async () => {
+    for (let n = 1; n <= 3; n++) await wait('alpha', `m-${n}`, 1);
+    for (let n = 1; n <= 3; n++) await wait('gamma', `m-${n}`, 1);
+    await sql`update extmsg_deliveries set attempts = 3, not_before = now() - pk * interval '1 s'`.execute(db);
+    await wait('beta', 'm', 1);
+    const picked = async (limit: number): Promise<string[]> => {
+      const found = await repository.due(db, limit);
+      await sql`update extmsg_deliveries set attempts = attempts + 1, not_before = clock_timestamp() where id = any(${found.map(({ id }) => id)})`.execute(
+        db,
+      );
+      return found.map(({ id }) => id).sort();
+    };
+    expect(await picked(2)).toEqual(['beta-m-1', 'gamma-m-3-1']);
+    expect(await picked(2)).toEqual(['alpha-m-3-1', 'gamma-m-2-1']);
+    expect(await picked(2)).toEqual(['alpha-m-2-1', 'gamma-m-1-1']);
+  });
+
   it('says whether its member is one still', async () => {
     for (const member of ['here', 'gone', 'nobody']) await wait('alpha', member, 1);
     await sql`

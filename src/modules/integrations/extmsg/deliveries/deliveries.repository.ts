@@ -98,22 +98,23 @@ export class DeliveriesRepository {
   readonly isDue = sql<boolean>`(select true from extmsg_deliveries w where ${WAITS} order by ${LINE} limit 1)`;
 
   /**
-   * The oldest that waits for each member, where its time has come: what comes after it waits for it. Cities have them in turn, those of each
-   * from the oldest on. Each member is found by one look into the index: a city that is suspended may have a million that wait.
+   * The oldest that waits for each member, where its time has come: what comes after it waits for it. Cities have them in turn, what was
+   * not tried yet before what was, and what was tried last at the end: cities whose members have to wait keep nobody's message back. Each member is found by one look into the index: a city that is suspended may have a million that wait.
    */
   async due(db: Kysely<Database>, limit: number): Promise<Due[]> {
     const { rows } = await sql<Due>`
       with recursive first as (
-        (select ${LINE}, w.not_before from extmsg_deliveries w where ${WAITS} order by ${LINE} limit 1)
+        (select ${LINE}, w.not_before, w.attempts from extmsg_deliveries w where ${WAITS} order by ${LINE} limit 1)
         union all
         select n.* from first f cross join lateral (
-          select ${LINE}, w.not_before from extmsg_deliveries w where ${WAITS} and (w.stream_id, w.selector) > (f.stream_id, f.selector)
+          select ${LINE}, w.not_before, w.attempts from extmsg_deliveries w where ${WAITS} and (w.stream_id, w.selector) > (f.stream_id, f.selector)
           order by ${LINE} limit 1) n
       )
       select ${ROW}, ${IS_MEMBER} as member, e.name as city
       from (
         select f.pk from first f where f.not_before <= clock_timestamp()
-        order by row_number() over (partition by f.stream_id order by f.pk), f.pk limit ${limit}) f
+        order by row_number() over (partition by f.stream_id order by f.attempts > 0, f.not_before, f.pk),
+          f.attempts > 0, f.not_before, f.pk limit ${limit}) f
       cross join lateral (select * from extmsg_deliveries w where w.pk = f.pk limit 1) d
       join extmsg_conversations c on c.pk = d.conversation_pk join event_streams e on e.id = d.stream_id
       order by d.pk`.execute(db);
