@@ -128,7 +128,8 @@ function killGroup(child: ChildProcess): void {
   }
 }
 
-function abortion(signal: AbortSignal): GitFailure {
+/** Why what an aborted signal belongs to has failed. */
+export function abortion(signal: AbortSignal): GitFailure {
   const { reason } = signal as { reason: unknown };
   if (reason instanceof GitFailure) return reason;
   if (reason instanceof Error && reason.name === 'TimeoutError') return new GitFailure('timeout', 'it took too long', { cause: reason });

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { appendFile, mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink, unlink, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { loadConfig } from '../../../../platform/config/config.js';
 import { gitRunner, noCredentials } from '../../../../platform/git/testing/runner.js';
 import { Git } from '../../../../platform/git/git.js';
@@ -280,6 +280,26 @@ describe('PackInstaller', () => {
     await Promise.all(Array.from({ length: 6 }, () => new PackInstaller(citiesRoot, git).ensureInstalled(lock)));
     expect(await find(lock, url('shared'))).toMatchObject({ commit });
     expect(await readdir(path.join(citiesRoot, '.packs'))).toHaveLength(1);
+  });
+
+  // Guard: a pack may import its own repository a thousand times.
+  it('looks once at each checkout, however many import it, and no longer than its time', async () => {
+    const many = await repository('many');
+    const own = Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`i${n}`, url('many')]));
+    await many.commit({ 'pack.toml': pack('many', own) }, 'v1.0.0');
+    await city({ m: url('many') });
+    const looks = jest.spyOn(CheckoutStore.prototype, 'ensure');
+    try {
+      const { lock } = await resolve();
+      const { length } = looks.mock.calls;
+      expect(length).toBeLessThanOrEqual(2);
+      const lines: Lock = new Map([...lock].flatMap(([id, pin]) => [[id, pin] as const, [`${id}//agents`, pin] as const]));
+      await installer.ensureInstalled(lines);
+      expect(looks.mock.calls.length - length).toBe(1);
+      await expect(installer.ensureInstalled(lines, undefined, AbortSignal.abort())).rejects.toThrow('given up');
+    } finally {
+      looks.mockRestore();
+    }
   });
 
   it('refuses a checkout that was changed, and puts it right again', async () => {

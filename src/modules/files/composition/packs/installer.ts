@@ -1,4 +1,5 @@
 import type { Git } from '../../../../platform/git/git.js';
+import { abortion } from '../../../../platform/git/git-process.js';
 import { atOnce } from '../../../../platform/time/at-once.js';
 import { LIMITS } from '../compose/limits.js';
 import { errorsOf, type Issue } from '../issue.js';
@@ -8,7 +9,7 @@ import { CheckoutStore, type CHECKOUT_LIMITS, type IsOthers } from './checkout-s
 import { DiskPackStore } from './disk-pack-store.js';
 import { importsOfCity, importsOfPack, type Wish } from './imports-of.js';
 import type { Lock, LockedPack } from './lock.js';
-import { PackFailure } from './pack-failure.js';
+import { PackFailure, packFailure } from './pack-failure.js';
 import { InvalidSource, parseSource, type PackSource, type RepositorySource } from './sources.js';
 import { VersionLookup } from './version-lookup.js';
 
@@ -60,10 +61,11 @@ export class PackInstaller {
   async resolve(request: InstallRequest): Promise<Installed> {
     const signal = this.#signal(request.signal);
     const lookup = new VersionLookup(this.git, this.citiesRoot, signal, request.isOthers);
+    const ensure = this.#ensuring(request.isOthers, signal);
     let pins: ReadonlyMap<string, LockedPack> = new Map();
     // Imports of a pack are known only when it is there; what they demand may change pins that were made before.
     for (let round = 0; round < MAX_ROUNDS; round++) {
-      const walked = await this.#walk(request, pins, lookup, signal);
+      const walked = await this.#walk(request, pins, lookup, ensure);
       if ('lock' in walked) return walked;
       ({ pins } = walked);
     }
@@ -72,11 +74,23 @@ export class PackInstaller {
 
   /** Fetches what the lock pins and the store lacks. @throws PackFailure */
   async ensureInstalled(lock: Lock, isOthers?: IsOthers, outer?: AbortSignal): Promise<void> {
-    const signal = this.#signal(outer);
+    const ensure = this.#ensuring(isOthers, this.#signal(outer));
     await atOnce(PARALLEL, lock, async ([id, { commit }]) => {
       const source = sourceOf(id);
-      if (source.kind === 'repository') await this.#checkouts.ensure(source, commit, signal, isOthers);
+      if (source.kind === 'repository') await ensure(source, commit);
     });
+  }
+
+  /** To look whether a checkout is whole costs a look at each of its files: once for all that lies in it. */
+  #ensuring(isOthers: IsOthers | undefined, signal: AbortSignal): (source: RepositorySource, commit: string) => Promise<string> {
+    const ensured = new Map<string, Promise<string>>();
+    return (source, commit) => {
+      if (signal.aborted) throw packFailure(abortion(signal), source, 'install_failed');
+      const key = JSON.stringify([source.url, commit]);
+      const found = ensured.get(key) ?? this.#checkouts.ensure(source, commit, signal, isOthers);
+      ensured.set(key, found);
+      return found;
+    };
   }
 
   /** The version that an import without one is written with; undefined for what has no versions. @throws PackFailure */
@@ -90,7 +104,7 @@ export class PackInstaller {
     { city, cityDir, lock, isOthers }: InstallRequest,
     pins: ReadonlyMap<string, LockedPack>,
     lookup: VersionLookup,
-    signal: AbortSignal,
+    ensure: (source: RepositorySource, commit: string) => Promise<string>,
   ): Promise<Installed | { pins: ReadonlyMap<string, LockedPack> }> {
     const issues: Issue[] = [];
     // Of this round: what a pack demanded that is another one by now counts no more.
@@ -110,7 +124,7 @@ export class PackInstaller {
         const { changed, pin } = await this.#pin(source, wish, found, versions, lock, lookup);
         if (changed) return { pins: found };
         used.set(source.id, pin);
-        await this.#checkouts.ensure(source, pin.commit, signal, isOthers);
+        await ensure(source, pin.commit);
       }
       const pack = await store.find(wish);
       if ('missing' in pack) {
