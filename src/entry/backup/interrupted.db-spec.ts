@@ -19,7 +19,8 @@ afterEach(async () => {
 });
 
 // Guard: what it leaves is a copy of the whole database, with the key.
-it('leaves nothing when it is interrupted, says so, and ends what it has begun', async () => {
+// The second comes as from `timeout`, or to a whole group of processes, and passed on.
+it.each([1, 2])('leaves nothing when it is interrupted (by %d signals), says so, and ends what it has begun', async (signals) => {
   database = await emptyDatabase();
   const home = await folder('svc-interrupted-');
   const [bin, into] = [join(home, 'bin'), join(home, 'into')];
@@ -42,7 +43,10 @@ exec sleep 600
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
   await eventually(() => existsSync(join(home, 'pid')) || child.exitCode !== null);
   expect((await readdir(into)).join()).toMatch(/^\.svc-backup-/);
-  child.kill('SIGTERM');
+  for (let sent = 0; sent < signals; sent++) {
+    child.kill('SIGTERM');
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
   expect([await ended, said]).toEqual([143, 'svc backup: interrupted (SIGTERM)\n']);
   expect(await readdir(into)).toEqual([]);
 });
