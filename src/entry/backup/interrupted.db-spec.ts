@@ -29,8 +29,11 @@ it.each([1, 2])('leaves nothing when it is interrupted (by %d signals), says so,
   const script = `#!/bin/sh
 test "$1" = --version && echo "pg_dump (PostgreSQL) 1000" && exit
 for arg; do case "$arg" in --file=*) echo all of it > "\${arg#*=}";; esac; done
+# Ends later than the second signal comes.
+trap 'kill $!; sleep 0.2; exit 1' TERM
+sleep 600 > '${home}/out' 2>&1 &
 echo $$ > '${home}/pid'
-exec sleep 600
+wait
 `;
   await writeFile(program, script);
   await chmod(program, 0o755);
