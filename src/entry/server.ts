@@ -4,11 +4,8 @@ import { armedFailpoints } from '../platform/failpoints/arm.js';
 import { explain } from './explain.js';
 import { processesOf } from './processes/plan.js';
 import type { Service, StartOptions } from './service.js';
+import { onSignals } from './signals.js';
 import { welcome } from './welcome.js';
-
-/** Ctrl-C under npm arrives twice: from the terminal, and passed on by npm. Only a later one is impatience. */
-const SAME_SIGNAL_MS = 500;
-const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 
 function configure(): AppConfig {
   const env = { ...process.env };
@@ -50,16 +47,10 @@ async function main(): Promise<void> {
     await supervisor.stop().catch((error: unknown) => supervisor.logger.error({ err: error }, 'the stop failed'));
     process.exit(code);
   };
-  let signalled: number | undefined;
-  for (const signal of Object.keys(SIGNALS) as (keyof typeof SIGNALS)[]) {
-    process.on(signal, () => {
-      const now = performance.now();
-      signalled ??= now;
-      if (now - signalled < SAME_SIGNAL_MS) return void end(0);
-      supervisor.abandon();
-      process.exit(SIGNALS[signal]);
-    });
-  }
+  onSignals(
+    () => void end(0),
+    () => supervisor.abandon(),
+  );
   const broken = (kind: string) => (error: unknown) => {
     supervisor.logger.fatal({ err: error }, kind);
     void end(1);

@@ -286,8 +286,8 @@ export const DEPLOYMENT: readonly Guard[] = [
   {
     guard: 'A backup that is interrupted cleans up.',
     file: 'src/entry/backup/main.ts',
-    find: 'process.once(signal, () => interruption.abort(new Interrupted(signal)));',
-    replace: 'void [signal, interruption];',
+    find: 'onSignals((ending) => interruption.abort(new Interrupted(ending)));',
+    replace: 'void [onSignals, interruption, Interrupted];',
     test: 'src/entry/backup/interrupted.db-spec.ts',
   },
   {

@@ -138,6 +138,12 @@ describe('what stands before the replicas', () => {
   const gibibytes = (said: string | undefined): number => Number(/^(\d+)g$/.exec(said ?? '')?.[1]) * 1024 ** 3;
   const most = new ForwardLimits().body;
 
+  // An event stream holds two connections, each of which is a file; a worker of nginx has the limit of who starts it, often 1024.
+  it.each(['nginx.conf', 'nginx.tls.conf'])('(%s) may open as many files as it has connections, and some', (file) => {
+    const said = (name: string): number => Number(new RegExp(`^ *${name} (\\d+);$`, 'm').exec(text(`deploy/${file}`))?.[1]);
+    expect(said('worker_rlimit_nofile')).toBeGreaterThan(said('worker_connections'));
+  });
+
   // Guard: services of cities take what the documents say, whoever passes it on.
   it('takes bodies for services of cities as large as a replica does', () => {
     const [, services] = /location ~ \^\/v0\/city\/\[\^\/\]\+\/svc\/ \{([^}]*)\}/.exec(text('deploy/nginx.conf'))!;

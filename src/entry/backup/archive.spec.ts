@@ -11,6 +11,7 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -75,6 +76,17 @@ describe('an archive', () => {
     await unpack(join(home, 'monday.tgz'), join(home, 'one'));
     expect(readFileSync(join(home, 'one', 'cities', 'alpha', 'city.toml'), 'utf8')).toBe('x');
     expect(readdirSync(join(home, 'one', 'cities'), { recursive: true }).sort()).toEqual(['alpha', 'alpha/city.toml', 'alpha/lost+found']);
+  });
+
+  it('has the holes of a file as holes', async () => {
+    const hole = join(home, 'cities', 'alpha', 'hole');
+    writeFileSync(hole, 'x');
+    truncateSync(hole, 100 * 2 ** 30);
+    await packed('monday.tgz');
+    await unpack(join(home, 'monday.tgz'), join(home, 'one'));
+    const { size, blocks } = statSync(join(home, 'one', 'cities', 'alpha', 'hole'));
+    expect(size).toBe(100 * 2 ** 30);
+    expect(blocks).toBeLessThan(1_000);
   });
 
   it('is there with all that can be read, and says what cannot', async () => {

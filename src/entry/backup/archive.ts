@@ -3,7 +3,7 @@ import { chmod, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { ASIDE_INSIDE, NOT_OURS } from './cities-place.js';
 import { run } from './programs.js';
-import { packed } from './tar.js';
+import { forHoles, packed } from './tar.js';
 import { settle } from './target-file.js';
 
 /** What a backup says of itself, first in its archive. */
@@ -51,7 +51,7 @@ export async function pack(
   // What is in it: the folder of the cities itself may be a link to where they are.
   const inside = cities === undefined ? undefined : `${cities}/.`;
   const without = [`${ASIDE_INSIDE}*`, NOT_OURS].map((name) => `--exclude=${inside}/${name}`);
-  const args = ['-czf', part, ...without, '-C', folder, ...members];
+  const args = ['-czf', part, ...(await forHoles()), ...without, '-C', folder, ...members];
   const lacks = await packed([...args, ...(inside === undefined ? [] : ['-C', dirname(citiesRoot), inside])], inside, signal);
   await settle(part, resolve(file));
   return { size: (await stat(file)).size, lacks: lacks.map((name) => name.replace('/./', '/')) };

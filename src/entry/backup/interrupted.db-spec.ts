@@ -19,7 +19,8 @@ afterEach(async () => {
 });
 
 // Guard: what it leaves is a copy of the whole database, with the key.
-it('leaves nothing when it is interrupted, says so, and ends what it has begun', async () => {
+// The second comes as from `timeout`, or to a whole group of processes, and passed on.
+it.each([1, 2])('leaves nothing when it is interrupted (by %d signals), says so, and ends what it has begun', async (signals) => {
   database = await emptyDatabase();
   const home = await folder('svc-interrupted-');
   const [bin, into] = [join(home, 'bin'), join(home, 'into')];
@@ -28,8 +29,11 @@ it('leaves nothing when it is interrupted, says so, and ends what it has begun',
   const script = `#!/bin/sh
 test "$1" = --version && echo "pg_dump (PostgreSQL) 1000" && exit
 for arg; do case "$arg" in --file=*) echo all of it > "\${arg#*=}";; esac; done
+# Ends later than the second signal comes.
+trap 'kill $!; sleep 0.2; exit 1' TERM
+sleep 600 > '${home}/out' 2>&1 &
 echo $$ > '${home}/pid'
-exec sleep 600
+wait
 `;
   await writeFile(program, script);
   await chmod(program, 0o755);
@@ -42,7 +46,10 @@ exec sleep 600
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
   await eventually(() => existsSync(join(home, 'pid')) || child.exitCode !== null);
   expect((await readdir(into)).join()).toMatch(/^\.svc-backup-/);
-  child.kill('SIGTERM');
+  for (let sent = 0; sent < signals; sent++) {
+    child.kill('SIGTERM');
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
   expect([await ended, said]).toEqual([143, 'svc backup: interrupted (SIGTERM)\n']);
   expect(await readdir(into)).toEqual([]);
 });

@@ -1,11 +1,12 @@
 import { constants } from 'node:os';
 import { loadConfig } from '../../platform/config/config.js';
+import { onSignals, type Ending } from '../signals.js';
 import { backUp } from './backing-up.js';
 import { restore } from './restoring.js';
 
 /** Whoever stops it gets what a program says that a signal has ended: 128 and the number of it. */
 class Interrupted extends Error {
-  constructor(readonly signal: 'SIGINT' | 'SIGTERM' | 'SIGHUP') {
+  constructor(readonly signal: Ending) {
     super(`interrupted (${signal})`);
   }
 }
@@ -15,7 +16,7 @@ const [what, file, replace] = process.argv.slice(2) as [string, string, string |
 const tell = (line: string): void => console.error(line);
 // Ended at once it would leave a copy of the database with its password, and the server that it has started for it. Who insists says so again.
 const interruption = new AbortController();
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => interruption.abort(new Interrupted(signal)));
+onSignals((ending) => interruption.abort(new Interrupted(ending)));
 const { signal } = interruption;
 try {
   const config = loadConfig(process.env, process.cwd());

@@ -25,6 +25,11 @@ export async function packed(args: readonly string[], below: string | undefined,
   }
 }
 
+/** What tar has to be told so that holes of a file are skipped, and no terabyte of zeros is packed. Others than GNU's see holes by themselves, or know no word for it. */
+export async function forHoles(): Promise<string[]> {
+  return (await run('tar', ['--version']).catch(() => '')).includes('GNU tar') ? ['--sparse'] : [];
+}
+
 /** What is missing in an archive for which tar has ended so; undefined where it is none. GNU's says 1 when something has changed, 2 when something is missing. */
 export function lackedOf(code: number | null, said: string, below?: string): string[] | undefined {
   if (code !== 1 && code !== 2) return undefined;

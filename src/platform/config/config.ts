@@ -190,7 +190,7 @@ export function isLoopbackHost(host: string): boolean {
 
 /** Reads and checks the environment. @throws ConfigError naming every wrong variable. */
 export function loadConfig(env: Record<string, string | undefined>, cwd: string): AppConfig {
-  const given = Object.fromEntries(Object.entries(env).filter(([k, v]) => isOurs(k) && v !== undefined && v !== ''));
+  const given = Object.fromEntries(Object.entries(env).filter(([k, v]) => isOurs(k) && v !== undefined && v.trim() !== ''));
   const parsed = EnvSchema.safeParse(given);
   const webhooks = readWebhookSecrets(given);
   if (!parsed.success || webhooks.wrong.length > 0) {

@@ -5,6 +5,7 @@ import { faultOf } from './database-address.js';
 import { parseTarget } from './target.js';
 
 const MOST_PROCESSES = 64;
+const LEAST_RETENTION_MS = 3_600_000;
 const PROCESSES = `has to be auto, or a number from 1 to ${MOST_PROCESSES}`;
 
 const port = z.coerce.number().int().min(0).max(65535);
@@ -46,6 +47,8 @@ const duration = z
   .refine((text) => (parseDuration(text) ?? -1) >= 0, 'has to be a duration such as 90s, 1h30m or 7d')
   .meta({ pattern: DURATION_PATTERN })
   .transform((text) => parseDuration(text)!);
+/** Elsewhere 0 means without a limit: here it would delete what there is within a minute. */
+const retention = (forEver: string) => duration.refine((ms) => ms >= LEAST_RETENTION_MS, `has to be an hour or more; ${forEver}`);
 
 /**
  * The environment, but for the secrets of webhooks. `loadConfig` reads it once; nothing else reads `process.env`. A wrong value stops the start with
@@ -119,11 +122,15 @@ export const EnvSchema = z.object({
     .optional()
     .describe('Where agents reach the API. Without it its own address; a worker that does not serve the API has to be told.'),
   // Without an age the log is kept for ever; an operator of a busy supervisor has to be able to bound the disk.
-  SVC_EVENT_RETENTION: duration
+  SVC_EVENT_RETENTION: retention('leave it away to keep them for ever')
     .optional()
-    .describe('How long events are kept, such as `30d`; up to a quarter longer, as they go in parts. Without it for ever.'),
+    .describe(
+      'How long events are kept, such as `30d`, and an hour at the least; up to a quarter longer, as they go in parts. Without it for ever.',
+    ),
   // Who did what is asked for months later; the number keeps a busy supervisor's disk bounded.
-  SVC_AUDIT_RETENTION: duration.prefault('90d').describe('How long the records of `svc audit` are kept.'),
+  SVC_AUDIT_RETENTION: retention('such as 3650d to keep them for ten years')
+    .prefault('90d')
+    .describe('How long the records of `svc audit` are kept; an hour at the least.'),
   SVC_AUDIT_RECORDS: z.coerce
     .number()
     .int()
