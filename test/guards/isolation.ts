@@ -702,8 +702,8 @@ export const ISOLATION: readonly Guard[] = [
   {
     guard: 'What has no parent any more was not begun by the service.',
     file: 'src/platform/isolation/later-start.ts',
-    find: 'entry.parent !== 1 &&',
-    replace: 'entry.parent !== -1 &&',
+    find: 'entry.parent === 1 ||',
+    replace: 'entry.parent === -1 ||',
     test: 'src/platform/isolation/later-start.spec.ts',
     name: 'the first process has what is left',
   },

@@ -23,6 +23,16 @@ describe('a start after which something runs for its session', () => {
   const later = (parent: TableEntry, program: string, generation = '2'): boolean =>
     runsAgain([parent, entry(50, parent.pid, USER, generation)], USER, START, () => program);
 
+  it('is looked for in the environments of what a worker has begun alone', () => {
+    let looks = 0;
+    const others = Array.from({ length: 50 }, (_, n) => ({
+      ...entry(100 + n, 50, USER, '2'),
+      environment: () => (looks++, undefined),
+    }));
+    expect(runsAgain([entry(40, 1, own), entry(50, 40, USER), ...others], USER, START, () => process.execPath)).toBe(false);
+    expect(looks).toBe(0);
+  });
+
   // Guard: what a session has left says what it likes, and belongs to whoever takes such processes over.
   it.each([
     ['is followed by another one, which a worker has begun', [entry(40, 1, own), process.execPath] as const, true],

@@ -11,14 +11,15 @@ export function runsAgain(
   { deployment, city, session, generation }: Markers,
   programOf: (pid: number) => string | undefined = exeOf,
 ): boolean {
+  const parents = new Map(table.map((entry) => [entry.pid, entry] as const));
   const isWorker = (parent: TableEntry | undefined): boolean =>
     parent?.user?.() === process.getuid?.() && (parent?.pid === process.pid || programOf(parent!.pid) === process.execPath);
   const isLater = (entry: TableEntry): boolean => {
-    if (entry.user?.() !== user) return false;
+    if (entry.user?.() !== user || entry.parent === 1 || !isWorker(parents.get(entry.parent))) return false;
+    // Of what a worker has begun, and nothing else: whatever an agent starts may have an environment that takes long to read.
     const found = markersOf(Object.fromEntries(entry.environment() ?? []));
     if (found?.deployment !== deployment || found.city !== city || found.session !== session) return false;
-    if (!(Number(found.generation) > Number(generation))) return false;
-    return entry.parent !== 1 && isWorker(table.find(({ pid }) => pid === entry.parent));
+    return Number(found.generation) > Number(generation);
   };
   return table.some(isLater);
 }

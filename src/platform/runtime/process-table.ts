@@ -175,11 +175,32 @@ function realOf(kind: 'Uid' | 'Gid', status: string | undefined): number | undef
   return found === undefined ? undefined : Number(found);
 }
 
-function parseEnvironment(text: string | undefined): Map<string, string> | undefined {
+/** Of the variables only the markers. */
+export function parseEnvironment(text: string | undefined): Map<string, string> | undefined {
   if (text === undefined) return undefined;
   // Nearly all of them are nobody's of ours, and their variables are not asked for.
   if (!text.includes(`${VARIABLES.deployment}=`)) return new Map();
-  return new Map(text.split('\0').map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)] as const));
+  return new Map(
+    Object.values(VARIABLES).flatMap((variable) => {
+      const value = valueIn(text, variable);
+      return value === undefined ? [] : [[variable, value] as const];
+    }),
+  );
+}
+
+/** Characters of a marker; none of ours has as many. */
+const MAX_MARKER = 4_096;
+
+/**
+ * Of two variables with one name the later one counts. All others are passed over: there may be tens of thousands of them, in each of thousands of
+ * processes, which are all held until the look is over. So it is a copy, too: a part of a text keeps all of it.
+ */
+function valueIn(text: string, variable: string): string | undefined {
+  const at = text.lastIndexOf(`\0${variable}=`) + 1;
+  if (at === 0 && !text.startsWith(`${variable}=`)) return undefined;
+  const from = at + variable.length + 1;
+  const end = text.indexOf('\0', from);
+  return Buffer.from(text.slice(from, Math.min(end === -1 ? text.length : end, from + MAX_MARKER))).toString();
 }
 
 /** What this process lacks for opening any file at all: it says nothing about whose file that is. */
