@@ -260,6 +260,20 @@ describe('a graph', () => {
     expect(await runs.run(run.id)).toMatchObject({ status: 'completed', closed: 4 });
   });
 
+  // Guard: nobody is offered a step before what it waits for, however many others wait for that.
+  it('opens no step for whoever is quick where very many wait for what is before it', async () => {
+    fixture.work.limits = { few: 1, step: 1 };
+    const run = await runs.launch({ recipe: recipeOf(GRAPH), target: 'mayor' });
+    const { a, b, c } = (await stepsOf(run)) as Record<'a' | 'b' | 'c', string>;
+    for (let n = 0; n < 3; n++) await h.edge(await h.create(), b);
+    await close(a, { 'gc.outcome': 'fail' });
+    await h.change(a, { status: 'open' });
+    expect([await h.bead(b), await h.bead(c)]).toMatchObject([
+      { status: 'open', open_blockers: 1 },
+      { status: 'open', open_blockers: 1 },
+    ]);
+  });
+
   // Guard: what has failed beside it goes on having it skipped.
   it('leaves skipped what another step that has failed has skipped as well', async () => {
     const more = '[[steps]]\nid = "e"\ntitle = "E"\nneeds = ["a", "d"]\n[[steps]]\nid = "o"\ntitle = "O"\n';

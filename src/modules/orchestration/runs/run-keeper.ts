@@ -104,14 +104,13 @@ export class RunKeeper implements OnModuleInit {
       const why = work.session && (await whyHeldBehind(work.session, work, one));
       if (why) throw problem('forbidden', why);
     }
-    // With very many dependents they would hear of it later only.
-    await work.tell(
-      id,
-      ids.map((one) => ({ issue_id: one, depends_on_id: id, type: 'blocks' })),
-    );
     this.#opening.add(work);
     try {
-      for (const one of ids) await work.update(one, { status: 'open' });
+      for (const one of ids) {
+        // Of what has very many dependents it would hear later only, and be offered until then.
+        await work.tell(id, [{ issue_id: one, depends_on_id: id, type: 'blocks' }]);
+        await work.update(one, { status: 'open' });
+      }
     } finally {
       this.#opening.delete(work);
     }

@@ -36,5 +36,5 @@ export function skippedBehind(id: string, left: readonly LeftOut[]): Behind {
     ids.push(one);
   };
   for (const one of behind) put(one);
-  return { ids, begun: left.find((step) => step.begun && behind.has(step.id))?.id };
+  return { ids, begun: left.find((step) => step.begun && behind.has(step.id) && !lost.has(step.id))?.id };
 }
