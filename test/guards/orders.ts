@@ -651,4 +651,12 @@ export const ORDERS: readonly Guard[] = [
     test: COMPOSE_LIMITS,
     name: 'webhooks',
   },
+  {
+    guard: 'A feed of orders that is cut has what runs.',
+    file: 'src/modules/orchestration/orders/orders.repository.ts',
+    find: "order by f.state = 'running' desc, f.pk desc limit",
+    replace: 'order by f.pk desc limit',
+    test: 'src/modules/orchestration/orders/order-feed.db-spec.ts',
+    name: 'what runs before what waits',
+  },
 ];
