@@ -659,4 +659,12 @@ export const ORDERS: readonly Guard[] = [
     test: 'src/modules/orchestration/orders/order-feed.db-spec.ts',
     name: 'what runs before what waits',
   },
+  {
+    guard: 'An order counts no more of its backlog than so many.',
+    file: 'src/modules/orchestration/orders/firings.repository.ts',
+    find: 'limit ${this.counted}',
+    replace: 'limit ${100 * this.counted}',
+    test: FIRINGS,
+    name: 'counts no more than so many',
+  },
 ];
