@@ -53,6 +53,14 @@ export const MAINTENANCE: readonly Guard[] = [
     name: 'takes whole runs away that ended long ago',
   },
   {
+    guard: 'A run that many others depend on goes in steps.',
+    file: 'src/modules/orchestration/runs/run-retention.service.ts',
+    find: 'work.bereaveSome(beads)',
+    replace: 'work.bereaveSome([])',
+    test: CYCLES,
+    name: 'a run away in steps that many others depend on',
+  },
+  {
     guard: 'A run that is half gone is as old as it was: the next cycle goes on with it.',
     file: 'src/modules/orchestration/runs/run-retention.service.ts',
     find: 'await this.repository.setUpdatedAt(tx, streamId, id, run.updated_at);',

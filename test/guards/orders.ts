@@ -651,4 +651,20 @@ export const ORDERS: readonly Guard[] = [
     test: COMPOSE_LIMITS,
     name: 'webhooks',
   },
+  {
+    guard: 'A feed of orders that is cut has what runs.',
+    file: 'src/modules/orchestration/orders/orders.repository.ts',
+    find: "order by f.state = 'running' desc, f.pk desc limit",
+    replace: 'order by f.pk desc limit',
+    test: 'src/modules/orchestration/orders/order-feed.db-spec.ts',
+    name: 'what runs before what waits',
+  },
+  {
+    guard: 'An order counts no more of its backlog than so many.',
+    file: 'src/modules/orchestration/orders/firings.repository.ts',
+    find: 'limit ${this.counted}',
+    replace: 'limit ${100 * this.counted}',
+    test: FIRINGS,
+    name: 'counts no more than so many',
+  },
 ];

@@ -248,6 +248,29 @@ describe('a cycle', () => {
     expect(await kept.a.runs.removeStep(kept.city, 'al-10', 'supervisor')).toBe('kept');
   });
 
+  // Guard: all writers of the city wait for those that depend on a bead that goes.
+  it('takes a run away in steps that many others depend on', async () => {
+    await ended('al-10', 2);
+    const { streamId } = kept.city;
+    await sql`insert into beads (stream_id, id, title, status) select ${streamId}, 'al-9' || n, 't', 'open' from generate_series(0, 9) n`.execute(
+      kept.a.db,
+    );
+    await sql`
+      insert into bead_dependencies (stream_id, issue_id, depends_on_id, type)
+      select ${streamId}, 'al-9' || n, 'al-10.' || 1 + n % 2, 'related' from generate_series(0, 9) n`.execute(kept.a.db);
+    kept.a.work.limits = { few: 3, step: 3 };
+    const steps: unknown[] = [];
+    const told = async (): Promise<number> =>
+      (await kept.fixture.sql<{ n: number }>(`select count(*)::int as n from events where subject like 'al-9%'`))[0]!.n;
+    for (let before = 0; steps.at(-1) !== 'gone' && steps.length < 10; before = await told()) {
+      steps.push(await kept.a.runs.removeStep(kept.city, 'al-10', 'supervisor'));
+      expect((await told()) - before).toBeLessThanOrEqual(3);
+      expect(await kept.b.runs.due(kept.city, 48 * HOUR, 10)).toEqual(steps.at(-1) === 'gone' ? [] : ['al-10']);
+    }
+    expect(steps).toEqual(['more', 'more', 'more', 'gone']);
+    expect([await told(), (await beads()).length, await kept.fixture.sql('select from bead_dependencies')]).toEqual([10, 10, []]);
+  });
+
   // Guard: a cycle that leaves something is followed soon.
   it('says that more is left where it has removed the most that it may, and the next one comes soon', async () => {
     await kept.write(

@@ -430,6 +430,20 @@ describe('an order that waits for events', () => {
     expect(seen.sort()).toEqual(['all al-3 3', 'each al-1 1', 'each al-2 1', 'each al-3 1']);
   });
 
+  // Guard: whoever fires an order has it locked while it counts, and a log may be long.
+  it('counts no more than so many of what waits, and is at its end all the same', async () => {
+    orders = await OrderFixture.open({ all: `${EACH}\ndelivery = "coalesce"` });
+    const { a } = orders;
+    await a.evaluator.look();
+    a.repository.counted = 2;
+    for (const id of ['al-1', 'al-2', 'al-3', 'al-4']) await closed(id);
+    expect(await a.evaluator.look()).toBe(1);
+    const [firing] = await a.take();
+    expect(firing!.event).toMatchObject({ subject: 'al-4', count: 2 });
+    await a.firings.end(orders.city, firing!, 'worker', SUCCESS);
+    expect(await a.evaluator.look()).toBe(0);
+  });
+
   // Guard: who wakes orders leaves one alone whose check is open.
   it('gets one that came during the last check of the condition that it was', async () => {
     orders = await OrderFixture.open({ each: 'exec = "true"\ntrigger = "condition"\ncheck = "true"' });

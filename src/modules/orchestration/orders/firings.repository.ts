@@ -30,6 +30,8 @@ const HELD = sql`(
     select from rigs r where r.stream_id = o.stream_id and r.name = o.rig and r.present and coalesce(r.suspended, r.suspended_on_start)))`;
 /** Characters of an event's payload that a command gets. */
 const PAYLOAD = 32 * 1024;
+/** Events that one firing counts: whoever fires it has the order locked meanwhile, and a log may be long. */
+const COUNTED = 10_000;
 
 /**
  * The SQL of firing orders. Whoever changes an order and its firings locks the order's row first: so nobody waits for another who
@@ -37,6 +39,9 @@ const PAYLOAD = 32 * 1024;
  */
 @Injectable()
 export class FiringsRepository {
+  /** A test sets a smaller one. */
+  counted = COUNTED;
+
   constructor(private readonly db: Db) {}
 
   now(db: Kysely<Database> = this.db): Promise<Date> {
@@ -109,7 +114,7 @@ export class FiringsRepository {
       where o.stream_id = ${streamId} and o.scoped_name = c.name`.execute(tx);
   }
 
-  /** Events of a kind beyond a position: the first one, or how many there are with the last one. */
+  /** Events of a kind beyond a position: the first one, or the last one with how many there are, or at least are. */
   async eventAfter(
     tx: Tx,
     streamId: number,
@@ -118,12 +123,13 @@ export class FiringsRepository {
     own: string,
     delivery: 'each' | 'coalesce',
   ): Promise<HandedEvent | undefined> {
+    const waiting = sql`from events e where e.type = ${type} and e.stream_id = ${streamId} and e.seq > ${cursor}
+      and (e.type not like 'order.%' or e.subject is distinct from ${own})`;
     const { rows } = await sql<Omit<HandedEvent, 'subject' | 'message'> & { subject: string | null; message: string | null }>`
       select e.seq, to_char(e.ts at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as ts, e.type, e.actor, e.subject, e.message,
         case when octet_length(e.payload::text) <= ${PAYLOAD} then e.payload end as payload,
-        ${delivery === 'each' ? sql`1` : sql`(count(*) over ())::int`} as count
-      from events e where e.type = ${type} and e.stream_id = ${streamId} and e.seq > ${cursor}
-        and (e.type not like 'order.%' or e.subject is distinct from ${own})
+        ${delivery === 'each' ? sql`1` : sql`(select count(*)::int from (select ${waiting} limit ${this.counted}) c)`} as count
+      ${waiting}
       order by e.seq ${delivery === 'each' ? sql`asc` : sql`desc`} limit 1`.execute(tx);
     const row = rows[0];
     return row && (Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as unknown as HandedEvent);

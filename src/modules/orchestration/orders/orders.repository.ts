@@ -61,12 +61,13 @@ export class OrdersRepository {
     return rows[0];
   }
 
-  /** What is being carried out in a scope, the newest first. */
+  /** What is being carried out in a scope: what runs before what waits, and of each the newest first. */
   async open(streamId: number, rig: string | undefined, limit: number): Promise<OpenFiring[]> {
     const { rows } = await sql<OpenFiring>`
       select f.id, f.name, f.scoped_name, f.rig, ${SAID} as definition, f.state, f.created_at, f.started_at
       from order_firings f where f.stream_id = ${streamId} and f.state in ('queued', 'running')
-        ${rig === undefined ? sql`` : sql`and f.rig = ${rig}`} order by f.pk desc limit ${limit}`.execute(this.db);
+        ${rig === undefined ? sql`` : sql`and f.rig = ${rig}`}
+      order by f.state = 'running' desc, f.pk desc limit ${limit}`.execute(this.db);
     return rows;
   }
 }

@@ -26,6 +26,8 @@ import type {
 } from './orders.schemas.js';
 
 const NEXT = 5;
+/** Firings of a feed whose `limit` is 0, which says nothing, as in other lists. */
+const FEED_PAGE = 50;
 const TOKEN = /^\d{1,15}$/;
 
 /** What a city's orders are, when they are due, and what has become of their firings. */
@@ -107,12 +109,8 @@ export class OrdersService {
   async feed(city: CityScope, { scope_kind, scope_ref, limit }: OrdersFeedQuery): Promise<OrdersFeedBody> {
     const { config } = await this.reads.current(city);
     const rig = rigOf({ scope_kind, scope_ref }, city.name, config, 'query');
-    const rows = await this.repository.open(city.streamId, rig, limit);
-    // What runs comes before what waits.
-    const items = rows
-      .map((row) => toFeedItem(city.name, row))
-      .sort((a, b) => Number(b.status === 'active') - Number(a.status === 'active'));
-    return { items, partial: false };
+    const rows = await this.repository.open(city.streamId, rig, limit === 0 ? FEED_PAGE : limit);
+    return { items: rows.map((row) => toFeedItem(city.name, row)), partial: false };
   }
 
   #states(city: CityScope, orders: readonly EffectiveOrder[]): Promise<Map<string, OrderState>> {

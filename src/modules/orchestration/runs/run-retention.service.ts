@@ -28,7 +28,7 @@ export class RunRetention {
 
   /**
    * Removes the next beads of a run, the latest first, as others may depend on what is before them; its root goes with the last of them, and the
-   * run with it. Until then the run is as old as it was: whoever is stopped in between leaves it to the next. One that somebody has opened a bead
+   * run with it. Where many others depend on them, some of those lose their edges first. Until then the run is as old as it was: whoever is stopped in between leaves it to the next. One that somebody has opened a bead
    * of again stays, with what is left of it.
    *
    * @throws ProblemError as `WorkService.run`
@@ -41,12 +41,14 @@ export class RunRetention {
       if (run === undefined || run.outcome === null) return 'kept';
       if (await this.#isWorkedOn(work, id)) return 'kept';
       const last = await this.repository.lastMembers(tx, streamId, id, this.step);
-      if (last.length === this.step) {
-        await work.removeAll(last);
+      const whole = last.length < this.step;
+      const beads = whole ? [...last, id] : last;
+      const few = await work.bereaveSome(beads);
+      if (few) await work.removeAll(beads);
+      if (!few || !whole) {
         await this.repository.setUpdatedAt(tx, streamId, id, run.updated_at);
         return 'more';
       }
-      await work.removeAll([...last, id]);
       await this.repository.remove(tx, streamId, id);
       return 'gone';
     });

@@ -129,6 +129,17 @@ export class EdgesRepository {
     return edges.orderBy('issue_id').orderBy('depends_on_id').execute();
   }
 
+  /** So many of the edges that lead to these beads from others than them, and than the root of their run: it may lead to each of its steps. */
+  async outside(tx: Tx, streamId: number, ids: readonly string[], limit: number): Promise<Edge[]> {
+    const all = [...ids];
+    const { rows } = await sql<Edge>`
+      select d.issue_id, d.depends_on_id, d.type from bead_dependencies d join beads b on b.stream_id = d.stream_id and b.id = d.depends_on_id
+      where d.stream_id = ${streamId} and d.depends_on_id = any(${all}::text[]) and b.run_id is distinct from d.issue_id
+        and not exists (select from unnest(${all}::text[]) own where own = d.issue_id)
+      order by d.depends_on_id, d.type, d.issue_id limit ${limit}`.execute(tx);
+    return rows;
+  }
+
   /** How many edges were added or have changed, how many of them are new, and how many there were, counted up to `most` and one more. */
   async put(tx: Tx, streamId: number, issue: string, dependsOn: readonly string[], type: string, most: number): Promise<PutEdges> {
     const { rows } = await sql<PutEdges>`

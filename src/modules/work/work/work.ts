@@ -285,14 +285,20 @@ export class Work {
       await this.remove(id);
       return true;
     }
-    const some = up.slice(0, limits.step);
-    const issues = some.map((edge) => edge.issue_id);
-    await this.#tellBefore([id], issues);
-    const bead = await this.require(id);
-    await this.findAll(issues);
-    await repository.edges.deleteTo(tx, streamId, id, issues);
-    await this.#recount(some);
-    for (const react of this.reactions.bereft) await react(this, bead, some);
+    await this.#bereave(id, up.slice(0, limits.step));
+    return false;
+  }
+
+  /**
+   * Before `removeAll` of these: where more than few depend on them from outside, some of those lose their edges, and the beads stay until the next time.
+   *
+   * @returns whether few are left.
+   */
+  async bereaveSome(ids: readonly string[]): Promise<boolean> {
+    const { tx, repository, limits } = this;
+    const up = await repository.edges.outside(tx, this.city.streamId, ids, Math.max(limits.few + 1, limits.step));
+    if (up.length <= limits.few) return true;
+    for (const [id, some] of Map.groupBy(up.slice(0, limits.step), (edge) => edge.depends_on_id)) await this.#bereave(id, some);
     return false;
   }
 
@@ -497,6 +503,17 @@ export class Work {
     if (leaving.length === 0) return;
     const ids = leaving.map(({ id }) => id);
     for (const id of await this.repository.edges.telling(this.tx, this.city.streamId, ids)) await this.tell(id, []);
+  }
+
+  /** Takes these edges to a bead away, which stays. */
+  async #bereave(id: string, some: readonly Edge[]): Promise<void> {
+    const issues = some.map((edge) => edge.issue_id);
+    await this.#tellBefore([id], issues);
+    const bead = await this.require(id);
+    await this.findAll(issues);
+    await this.repository.edges.deleteTo(this.tx, this.city.streamId, id, issues);
+    await this.#recount(some);
+    for (const react of this.reactions.bereft) await react(this, bead, some);
   }
 
   /** Has those that have lost these edges count anew. */

@@ -54,6 +54,7 @@ export class MaintenanceProcess {
   readonly disk: Disk;
   readonly store: StoreRepository;
   readonly look: StoreLook;
+  readonly work: WorkService;
   readonly runs: RunRetention;
   readonly pruning: Pruning;
   readonly reconciler: MaintenanceReconciler;
@@ -69,6 +70,7 @@ export class MaintenanceProcess {
     const idempotency = new Idempotency(new IdempotencyRepository());
     const sending = new MailSendingService(work, new MailAddresses(roster), new MailRepository(), idempotency);
     const signals = { mark: () => undefined } as unknown as Signals;
+    this.work = work;
     this.runs = new RunRetention(new RunsRepository(db), work);
     this.pruning = new Pruning(
       this.runs,
