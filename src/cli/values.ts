@@ -92,13 +92,15 @@ function instant(flag: string, text: string, ms: number): string {
 
 export const NETWORK = 'what its agents reach: all, api (this API alone), or hosts beside it: api.example.com,*.example.org';
 
-/** What `--network` says: everything, the API alone, or hosts. */
+/** What `--network` says: everything, the API alone, or hosts. @throws CliError where none is named */
 export function networkOf(text: string | undefined): Schemas['NetworkRule'] | undefined {
   if (text === undefined || text === 'all' || text === 'api') return text;
-  return text
+  const hosts = text
     .split(',')
     .map((host) => host.trim())
     .filter((host) => host !== '');
+  if (hosts.length === 0) throw wrong('--network: no host is named; `api` means this API alone');
+  return hosts;
 }
 
 /** A text that was typed, or read from a file (`-` is stdin). @throws CliError */

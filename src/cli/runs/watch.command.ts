@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { ask, type Schemas } from '../api.js';
 import { cityCommand, cityContextOf, printJson, withExamples, type CityContext } from '../command.js';
-import { CliError } from '../errors.js';
+import { CliError, InterruptedError } from '../errors.js';
 import { hinted } from '../identity.js';
 import type { Io } from '../io.js';
 import { untilAnswered } from '../pauses.js';
@@ -32,6 +32,7 @@ export function addWatch(run: Command, io: Io): void {
       seen = await untilAnswered(io, context.path, () => read(context, id));
       await drawing(seen);
     }
+    if (!OVER.includes(seen.run.status)) throw new InterruptedError();
     if (context.flags.json === true) await printJson(io, seen.run);
     const { status, last_error: error } = seen.run;
     if (OVER.includes(status) && status !== 'completed')
