@@ -123,6 +123,14 @@ export const CONFIGURATION: readonly Guard[] = [
     test: LEFT,
   },
   {
+    guard: 'An edit is taken back once the folder of its city is there.',
+    file: 'src/modules/configuration/config/config-edits.service.ts',
+    find: '!(await isFolder(left.dir)) && (await this.repository.hasCity(left))',
+    replace: '!(await isFolder(left.dir)) && !(await this.repository.hasCity(left))',
+    test: CRASHES,
+    name: 'while the folder of its city is not there',
+  },
+  {
     guard: 'An edit is taken back once its disk answers.',
     file: 'src/modules/configuration/config/config-edits.service.ts',
     find: 'left.plan !== null && !(await this.composer.answers(left.dir))',

@@ -106,6 +106,32 @@ describe('a process that is killed', () => {
     await fixture.expectTidy();
   });
 
+  // Guard: what is not there is not taken for what was never written.
+  it('waits while the folder of its city is not there, unless none is registered in it any more', async () => {
+    await killedAt('config.after_write', extra);
+    const away = `${city.path}-away`;
+    await rename(city.path, away);
+    // As it is once it could not be brought up without its folder.
+    await fixture.sql('update cities set running = false');
+    await fixture.expire();
+    expect(await b.edits.recover()).toBe(true);
+    expect(await b.edits.recover()).toBe(false);
+    expect(await fixture.sql('select plan is null as none from config_edits')).toEqual([{ none: false }]);
+    await rename(away, city.path);
+    await fixture.expire();
+    expect(await b.edits.recover()).toBe(true);
+    await expectBefore();
+    await fixture.expectTidy();
+
+    await fixture.sql('update cities set running = true');
+    await killedAt('config.after_write', extra);
+    await rename(city.path, away);
+    await fixture.sql(`delete from cities where dir = '${city.path}'`);
+    await fixture.expire();
+    expect(await b.edits.recover()).toBe(true);
+    expect(await fixture.sql('select id from config_edits')).toEqual([]);
+  });
+
   it('after the commit leaves everything', async () => {
     await killedAt('config.after_commit', extra);
     expect(await b.edits.recover()).toBe(false);

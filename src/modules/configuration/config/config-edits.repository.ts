@@ -97,6 +97,12 @@ export class ConfigEditsRepository {
     return { streamId: row.stream_id, id: row.id, dir: row.dir, plan: row.plan === null ? null : EditPlan.parse(row.plan) };
   }
 
+  /** Whether a city is registered where an edit was made, running or not: otherwise nobody brings its folder back. */
+  async hasCity({ streamId, dir }: AbandonedEdit): Promise<boolean> {
+    const { rows } = await sql`select from cities where stream_id = ${streamId} and dir = ${dir}`.execute(this.db);
+    return rows.length > 0;
+  }
+
   /** Whatever was composed while files were being written is not to be believed. */
   async raiseAttempt(tx: Tx, streamId: number): Promise<void> {
     await sql`update config_states set attempt = attempt + 1 where stream_id = ${streamId}`.execute(tx);

@@ -24,7 +24,7 @@ import { ConfigReadsService } from './config-reads.service.js';
 import { ConfigRevisionsService, type Compared } from './config-revisions.service.js';
 import { Draft } from './draft.js';
 import { AnswerLost, editedMeanwhile, HoldLost, isOfDisk, ofDisk, tooSlow } from './edit-errors.js';
-import { applyPlan, EditConflict, forgetRemoved, undoPlan, withFolders } from './edit-files.js';
+import { applyPlan, EditConflict, forgetRemoved, isFolder, undoPlan, withFolders } from './edit-files.js';
 import type { EditPlan } from './edit-plan.js';
 import { refusalOf } from './refusals.js';
 import { TomlWork } from './toml-work.js';
@@ -304,6 +304,11 @@ export class ConfigEditsService {
     if (left.plan !== null && !(await this.composer.answers(left.dir))) {
       // Held for as long as an edit takes: until then the next one to be taken back is of another city.
       this.log.warn({ edit: left.plan.id, dir: left.dir }, 'an edit cannot be taken back: its disk does not answer');
+      return true;
+    }
+    if (left.plan !== null && !(await isFolder(left.dir)) && (await this.repository.hasCity(left))) {
+      // A volume that is not mounted now looks as if nothing had been written.
+      this.log.warn({ edit: left.plan.id, dir: left.dir }, 'an edit cannot be taken back: the folder of its city is not there');
       return true;
     }
     if (left.plan !== null) await undoPlan(left.dir, left.plan);

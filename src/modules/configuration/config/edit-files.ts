@@ -1,4 +1,4 @@
-import { lstat, open, readlink, realpath, rename, rm, rmdir } from 'node:fs/promises';
+import { lstat, open, readlink, realpath, rename, rm, rmdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { inFolderOf, inMadeFolderOf } from '../../../platform/runtime/preparation/held-folder.js';
 import { removeTree } from '../../../platform/runtime/preparation/remove-tree.js';
@@ -59,6 +59,16 @@ export async function undoPlan(dir: string, plan: EditPlan): Promise<void> {
   for (const removal of [...plan.removals].reverse()) await putBack(dir, plan.id, removal);
   for (const write of [...plan.writes].reverse()) await undoWrite(dir, plan.id, write);
   for (const folder of [...(plan.folders ?? [])].reverse()) await undoFolder(dir, folder);
+}
+
+/** @throws errors of the disk, but for what is not there */
+export async function isFolder(dir: string): Promise<boolean> {
+  try {
+    return (await stat(dir)).isDirectory();
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR') return false;
+    throw error;
+  }
 }
 
 /** Folders that somebody else has put something into stay. */
