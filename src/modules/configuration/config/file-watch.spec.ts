@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { eventually } from '../../../../test/support/sse.js';
 import type { ReadPaths } from '../../files/composition/trees/ledger.js';
 import { FileWatch, FileWatches } from './file-watch.js';
@@ -145,5 +145,24 @@ describe('the watch of a city’s files', () => {
     expect(second.renew()).toBe(true);
     second.close();
     expect(watches.size).toBe(0);
+  });
+
+  it('gives up all below a directory in one pass, however many', async () => {
+    const folders = Array.from({ length: 30 }, (_, n) => at('agents', `a${n}`));
+    for (const folder of folders) await mkdir(folder);
+    city.follow(read({ directories: [root, at('agents'), ...folders] }));
+    const all = watches.size;
+    const keys = jest.spyOn(Map.prototype, 'keys');
+    let passes: number;
+    try {
+      await rename(at('agents'), path.join(cities, 'old'));
+      await eventually(() => watches.size === all - 31);
+      passes = keys.mock.contexts.filter((map) => (map as Map<unknown, unknown>).has(root)).length;
+    } finally {
+      keys.mockRestore();
+    }
+    // The directory above tells of it, and the directory itself may.
+    expect(passes).toBeLessThanOrEqual(2);
+    expect(city.complete).toBe(false);
   });
 });
