@@ -40,6 +40,18 @@ describe('a hundred passes', () => {
     expect(world.counts.nudge).toBeGreaterThan(2);
   });
 
+  it.each([
+    ['once of some that come together and that it leaves', 'ignore', 1],
+    ['of each of some that come together, where it does one a turn', 'finish', 3],
+  ] as const)('tell an idle session %s', (_, turn, nudges) => {
+    const world = new PoolWorld({ turn });
+    world.agents = [agentOf('worker', { min: 1, max: 1 })];
+    for (let n = 0; n < 5; n++) world.step(STEP_MS);
+    world.beads = [1, 2, 3].map((n) => ({ id: `b-${n}`, at: world.now + n }));
+    for (let n = 0; n < 50; n++) world.step(STEP_MS);
+    expect(world.counts).toEqual({ create: 1, nudge: nudges });
+  });
+
   it('start few sessions for work that none of them takes', () => {
     const world = new PoolWorld({ turn: 'ignore' });
     world.agents = [agentOf('worker', { max: 1 })];

@@ -151,10 +151,12 @@ export class Supply {
     return true;
   }
 
-  /** What has come since nobody of them did anything leads once: one that stays before it holds up no other. */
+  /** What has come since nobody of them did anything leads once behind what is known: one that stays before it holds up no other. */
   #newsFirst(session: PoolSession, work: readonly OfferedBead[], others: number): readonly OfferedBead[] {
     const newest = newestOf(work);
     if (newest === undefined || session.nudges[newest.id] !== undefined) return work;
+    // It is told of all of them at once: a second message would say the same again.
+    if (session.nudges[work[0]!.id] === undefined) return work;
     const idle = Math.max(session.state === 'asleep' ? session.stateAt : session.activityAt, others);
     return newest.at > idle ? [newest, ...work.filter((one) => one !== newest)] : work;
   }
