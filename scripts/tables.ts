@@ -39,7 +39,7 @@ export const TABLES: Readonly<Record<string, Owners>> = {
       'work',
     ],
   },
-  city_pools: { writes: ['runners/pools'], reads: [] },
+  city_pools: { writes: ['runners/pools', 'sessions/sessions'], reads: [] },
   city_reservations: { writes: ['tenancy/cities'], reads: ['files'] },
   config_edits: { writes: ['configuration/config'], reads: [] },
   config_revisions: { writes: ['configuration/config'], reads: ['administration', 'sessions'] },

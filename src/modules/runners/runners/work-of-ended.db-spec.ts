@@ -103,11 +103,17 @@ describe('what a session holds', () => {
     expect([(await step()).value, (await step()).value, (await step()).value]).toEqual([200, 100, 0]);
     expect([await left(), await claims.hasOrphaned(fixture.city.streamId)]).toEqual([0, false]);
     expect(await marked()).toBe(false);
+    const due = async () =>
+      (await sql<{ due: boolean | null }>`select next_at <= clock_timestamp() as due from city_pools`.execute(fixture.db)).rows[0]?.due;
+    await sql`insert into city_pools (stream_id, passed_at, head, next_at) select ${fixture.city.streamId}::bigint, now(), 0, null
+      on conflict (stream_id) do update set next_at = null`.execute(fixture.db);
+    expect(await due()).toBeNull();
     // Begun by a name alone.
     await sql`update beads set status = 'in_progress', assignee = ${session.id}, metadata = '{}' where id = ${first.id}`.execute(
       fixture.db,
     );
     expect(await deletions.delete(session.pk)).toBe(false);
+    expect([await marked(), await due()]).toEqual([true, true]);
     await sql`update beads set status = 'open', assignee = null where id = ${first.id}`.execute(fixture.db);
     expect(await deletions.delete(session.pk)).toBe(true);
   });

@@ -44,10 +44,11 @@ export class SessionDeletionsRepository {
       select t.stream_id, max(t.ended_at) from gone g join session_turns t on t.session_pk = g.pk where t.ended_at is not null group by t.stream_id
       on conflict (stream_id) do update set removed_until = excluded.removed_until
         where u.removed_until is null or u.removed_until < excluded.removed_until`.execute(this.db);
-    // What was assigned to it after it had ended keeps it as well: that is given back first.
-    await sql`update sessions set holds_more = true where pk = ${pk} and state = 'closed' and not holds_more and ${ASSIGNED}`.execute(
-      this.db,
-    );
+    // What was assigned to it after it had ended keeps it as well: that is given back first. No event tells its city of that, so it is made due.
+    await sql`
+      with marked as (
+        update sessions set holds_more = true where pk = ${pk} and state = 'closed' and not holds_more and ${ASSIGNED} returning stream_id)
+      update city_pools p set next_at = clock_timestamp() from marked m where p.stream_id = m.stream_id`.execute(this.db);
     const { rows } = await sql`select 1 from sessions where pk = ${pk}`.execute(this.db);
     return rows.length === 0;
   }
