@@ -110,3 +110,30 @@ it('finds the message of a turn of a life before also far back', async () => {
   expect(await turn.message()).toMatchObject({ id: 'm' });
   expect(asked).toEqual(['limit=20', 'limit=1000&cursor=c']);
 });
+
+describe('an answer to a question of a turn', () => {
+  const answered = (status: number, code: string): Promise<{ text: string }> => {
+    const wire = new Wire();
+    const fetch = ((input: string) => {
+      const { pathname } = new URL(input);
+      if (pathname === `${SESSION}/messages`) return Promise.resolve(Response.json({ items: [{ id: 'm', request_id: 'r' }] }));
+      if (pathname === `${SESSION}/respond`) return Promise.resolve(Response.json({ status, code, detail: code }, { status }));
+      if (pathname === `${SESSION}/stream`) return Promise.resolve(wire.response);
+      return Promise.resolve(Response.json({}));
+    }) as typeof globalThis.fetch;
+    wire.write(entry('m', 'user', 'hello'), pending, entry('4', 'assistant', 'one'), idle);
+    const turn = connect({ url: 'http://service.test', fetch, retryMs: 0 }).session('alpha', 'chat').turn('r', '0');
+    return turn.answer({ onQuestion: () => ({ action: 'allow' }) });
+  };
+
+  it.each([
+    [409, 'no_pending'],
+    [400, 'invalid_interaction'],
+  ])('may come after that of somebody else: %d %s', async (status, code) => {
+    expect(await answered(status, code)).toMatchObject({ text: 'one' });
+  });
+
+  it('that is refused for what it says fails', async () => {
+    await expect(answered(400, 'invalid_request')).rejects.toMatchObject({ code: 'invalid_request' });
+  });
+});

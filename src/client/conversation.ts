@@ -23,7 +23,7 @@ export interface SendOptions {
 /** What is told on the way to the end of a turn. */
 export interface TurnOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Each question that the session asks people meanwhile, once. What it answers is sent to the session. */
+  /** Each question that the session asks people meanwhile, once. What it answers is sent to the session, unless somebody else was first. */
   readonly onQuestion?: (question: Question) => Answer | undefined | Promise<Answer | undefined>;
   /** Each frame of the turn, in order. */
   readonly onFrame?: (frame: SessionFrame) => void;
@@ -40,6 +40,8 @@ const POLL_MS = 2_000;
 const NEWEST = 20;
 /** The position before all entries of a transcript. */
 const BEGINNING = '0';
+/** What the service says of a question that is open no longer: the session asks nothing, or something else. */
+const SETTLED = new Set(['no_pending', 'invalid_interaction']);
 const LOST = new Set(['failed', 'cancelled', 'expired', 'unconfirmed']);
 
 /** One session: what is said to it, what it says, and what it asks. */
@@ -129,8 +131,8 @@ export class Conversation {
   }
 
   /** Answers a question. */
-  async respond(answer: Answer, idempotencyKey?: string): Promise<void> {
-    await this.client.post('/v0/city/{cityName}/session/{id}/respond', { path: this.#path, body: answer, idempotencyKey });
+  async respond(answer: Answer, idempotencyKey?: string, signal?: AbortSignal): Promise<void> {
+    await this.client.post('/v0/city/{cityName}/session/{id}/respond', { path: this.#path, body: answer, idempotencyKey, signal });
   }
 }
 
@@ -186,7 +188,7 @@ export class Turn {
         if (frame.event === 'pending' && !asked.has(frame.data.request_id)) {
           asked.add(frame.data.request_id);
           const answer = await options.onQuestion?.(frame.data);
-          if (answer !== undefined) await this.session.respond({ request_id: frame.data.request_id, ...answer });
+          if (answer !== undefined) await this.#respond(frame.data.request_id, answer, options.signal);
         }
       }
     };
@@ -203,6 +205,16 @@ export class Turn {
     // The session was closed: its turn, if there was one, has ended with it.
     if (!turn.begun) throw new TurnLost(`session ${this.session.id} was closed before its turn`);
     return { messageId: message.id, text: turn.text };
+  }
+
+  /** Answers a question of the turn. Where somebody else was first the turn goes on all the same. */
+  async #respond(asked: string, answer: Answer, signal: AbortSignal | undefined): Promise<void> {
+    const said = { request_id: asked, ...answer };
+    try {
+      await this.session.respond(said, undefined, signal);
+    } catch (error) {
+      if (!(error instanceof ApiProblem && SETTLED.has(error.code ?? '') && said.request_id === asked)) throw error;
+    }
   }
 
   /**
