@@ -174,6 +174,9 @@ _${name}_names() {
 }
 _${name}_complete() {
   local current="\${COMP_WORDS[COMP_CWORD]}" previous="\${COMP_WORDS[COMP_CWORD-1]}" at="${name}" word next i kinds="" choices=""
+  # --city=d comes as three words.
+  if [[ "$current" == = && "$previous" == -* ]]; then current=""
+  elif [[ "$previous" == = ]] && ((COMP_CWORD > 2)) && [[ "\${COMP_WORDS[COMP_CWORD-2]}" == -* ]]; then previous="\${COMP_WORDS[COMP_CWORD-2]}"; fi
   COMPREPLY=()
   for ((i = 1; i < COMP_CWORD; i++)); do
     word="\${COMP_WORDS[i]}"

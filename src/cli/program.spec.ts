@@ -491,6 +491,19 @@ describe('completion', () => {
     expect(asked(['svc', '--api', ...url, 'session', 'create'])).toBe('names agents -- --api http://127.0.0.1:8372 session create');
   });
 
+  it('offers values of a flag that is written with its sign', async () => {
+    const { io } = await svc(['completion', 'bash']);
+    const offered = (...words: string[]): string => {
+      const typed = words.map((word) => `"${word}"`).join(' ');
+      const names = 'svc() { if [ "$2" = cities ]; then printf "demo\\nother\\n"; else echo "$2"; fi; }';
+      const script = `${io.stdout}\n${names}; COMP_WORDS=(${typed}); COMP_CWORD=${words.length - 1}; _svc_complete; echo "\${COMPREPLY[@]}"`;
+      return execFileSync('bash', ['-c', script], { encoding: 'utf8' }).trim();
+    };
+    expect(offered('svc', 'bead', 'show', '--city', '=', 'd')).toBe('demo');
+    expect(offered('svc', 'bead', 'show', '--city', '=')).toBe('demo other');
+    expect(offered('svc', 'events', '--since', '=', '')).toBe('');
+  });
+
   it('knows zsh and fish', async () => {
     expect((await svc(['completion', 'zsh'])).io.stdout).toMatch(/^#compdef svc\n/);
     expect((await svc(['completion', 'fish'])).io.stdout).toContain("complete -c svc -n '__svc_at svc city' -f -a create");
