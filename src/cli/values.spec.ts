@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { age, moment } from './duration.js';
 import { fakeIo } from './testing/io.js';
-import { durationText, environmentOf, instantOf, numberOf, pairsOf, textOf } from './values.js';
+import { durationText, environmentOf, instantOf, networkOf, numberOf, pairsOf, textOf } from './values.js';
 
 const NOW = Date.parse('2026-03-01T12:00:00Z');
 
@@ -29,6 +29,21 @@ describe('durationText', () => {
 
   it.each(['0', '-1s', 'x', '0d', ''])('refuses %p', (text) =>
     expect(() => durationText('--lease', text)).toThrow('--lease: not a duration'),
+  );
+});
+
+describe('networkOf', () => {
+  it('takes a word, or hosts', () => {
+    expect([undefined, 'all', 'api', ' a.example, *.b.example,'].map(networkOf)).toEqual([
+      undefined,
+      'all',
+      'api',
+      ['a.example', '*.b.example'],
+    ]);
+  });
+
+  it.each(['', ',', ' , '])('refuses %p, which would cut everything off', (text) =>
+    expect(() => networkOf(text)).toThrow('--network: no host is named'),
   );
 });
 

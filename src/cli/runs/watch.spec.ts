@@ -1,5 +1,7 @@
-import { describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { runCli } from '../cli.js';
 import { fakeIo } from '../testing/io.js';
+import { json, testServer, type TestServer } from '../testing/server.js';
 import type { Run, Step } from './view.js';
 import { LimitedRequest } from '../../client/limit.js';
 import type { CityContext } from '../command.js';
@@ -49,5 +51,26 @@ describe('a run that is watched', () => {
     await moved({ api: { http: { GET } }, city: 'alpha' } as unknown as CityContext<never>, '7');
     // It adds up to a sixteenth, and looks before and after.
     expect(asked!.limitMs).toBeGreaterThan(1_000 * parseInt(asked!.wait, 10) * (17 / 16) + 5_000);
+  });
+});
+
+describe('a watch that somebody stops', () => {
+  let server: TestServer;
+  afterEach(() => server.close());
+
+  it('does not end like the run, and prints no run as if it had ended', async () => {
+    const io = fakeIo();
+    server = await testServer({
+      '/v0/city/alpha/runs/al-1': (_request, response) => json(response, run('active'), { 'x-svc-index': '1' }),
+      '/v0/city/alpha/runs/al-1/steps': (_request, response) => json(response, { steps: [step('s1', 'active')] }),
+      '/v0/city/alpha/molecules': (_request, response) => json(response, { items: [] }),
+    });
+    const out = (text: string): Promise<void> => {
+      io.interrupt();
+      return io.out(text);
+    };
+    const watched = { ...io, env: { SVC_API_URL: server.url, SVC_CITY: 'alpha' }, out };
+    expect(await runCli(['run', 'watch', 'al-1', '--json'], watched)).toBe(130);
+    expect(io.stdout.trim().split('\n')).toEqual([JSON.stringify(step('s1', 'active'))]);
   });
 });
