@@ -35,7 +35,7 @@ export function addWatch(run: Command, io: Io): void {
     if (!OVER.includes(seen.run.status)) throw new InterruptedError();
     if (context.flags.json === true) await printJson(io, seen.run);
     const { status, last_error: error } = seen.run;
-    if (OVER.includes(status) && status !== 'completed')
+    if (status !== 'completed')
       throw new CliError(`run ${id} is ${status}${error?.message === undefined ? '' : `: ${error.message}`}; see \`svc run show ${id}\``);
   });
 }

@@ -28,8 +28,8 @@ export class RunRetention {
 
   /**
    * Removes the next beads of a run, the latest first, as others may depend on what is before them; its root goes with the last of them, and the
-   * run with it. Where many others depend on them, some of those lose their edges first. Until then the run is as old as it was: whoever is stopped in between leaves it to the next. One that somebody has opened a bead
-   * of again stays, with what is left of it.
+   * run with it. Where many others depend on them, some of those lose their edges first. Until then the run is as
+   * old as it was: whoever is stopped in between leaves it to the next. One that somebody has opened a bead of again stays, with what is left of it.
    *
    * @throws ProblemError as `WorkService.run`
    */

@@ -99,7 +99,8 @@ export class DeliveriesRepository {
 
   /**
    * The oldest that waits for each member, where its time has come: what comes after it waits for it. Cities have them in turn, what was
-   * not tried yet before what was, and what was tried last at the end: cities whose members have to wait keep nobody's message back. Each member is found by one look into the index: a city that is suspended may have a million that wait.
+   * not tried yet before what was, and what was tried last at the end: cities whose members have to wait keep nobody's message back. Each member is
+   * found by one look into the index: a city that is suspended may have a million that wait.
    */
   async due(db: Kysely<Database>, limit: number): Promise<Due[]> {
     const { rows } = await sql<Due>`
