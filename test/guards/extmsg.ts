@@ -76,6 +76,14 @@ export const EXTMSG: readonly Guard[] = [
     name: 'says whether its member is one still',
   },
   {
+    guard: 'A full page of members that have to wait is followed by the next.',
+    file: 'src/modules/integrations/extmsg/deliveries/member-sender.ts',
+    find: "(page.length === BATCH && all.has('later'))",
+    replace: "(page.length < 0 && all.has('later'))",
+    test: 'src/modules/integrations/extmsg/deliveries/member-sender.spec.ts',
+    name: 'is followed by another at once',
+  },
+  {
     guard: 'Who had a conversation is not told what is for who has it now.',
     file: DELIVERIES_SQL,
     find: 'd.pk = ${pk} and d.selector = ${selector} and',

@@ -61,21 +61,24 @@ export class MemberSender implements OnApplicationBootstrap {
         // Whoever hears of something goes at once: a message waits for no pause between two turns.
         while (!signal.aborted) {
           woken.reset();
-          if ((await this.turn(signal)) === 0) await woken.waitFor(UNTOLD_MS, signal);
+          if (!(await this.turn(signal))) await woken.waitFor(UNTOLD_MS, signal);
         }
       },
     });
   }
 
-  /** Answers how many were put into a queue, or given up. What has to wait counts for nothing. */
-  async turn(signal?: AbortSignal): Promise<number> {
-    let done = 0;
-    const one = async (due: Due): Promise<void> => void (done += Number(await this.#one(due)));
-    await atOnce(AT_ONCE, await this.repository.due(this.db, BATCH), one, signal);
-    return done;
+  /**
+   * Answers whether more may be due: something was put into a queue or given up, or the page was full and something of it has been put off,
+   * so that the next page is another.
+   */
+  async turn(signal?: AbortSignal): Promise<boolean> {
+    const page = await this.repository.due(this.db, BATCH);
+    const all = new Set<Became>();
+    await atOnce(AT_ONCE, page, async (due) => void all.add(await this.#one(due)), signal);
+    return all.has('done') || (page.length === BATCH && all.has('later'));
   }
 
-  async #one(due: Due): Promise<boolean> {
+  async #one(due: Due): Promise<Became> {
     try {
       return due.member ? await this.#send(due) : await this.#skip(due);
     } catch (error) {
@@ -87,12 +90,12 @@ export class MemberSender implements OnApplicationBootstrap {
         return await this.#failed(due, gone || due.overdue ? failure : undefined, failure);
       } catch (second) {
         this.log.warn({ err: second, delivery: due.id }, 'what became of a delivery could not be written');
-        return false;
+        return 'nothing';
       }
     }
   }
 
-  async #send(due: Due): Promise<boolean> {
+  async #send(due: Due): Promise<Became> {
     const city = await this.repository.runningCity(this.db, due.stream_id);
     if (city === undefined) throw notRunning(due.city);
     const actor = `extmsg:${due.provider}`;
@@ -105,26 +108,26 @@ export class MemberSender implements OnApplicationBootstrap {
       const session = await changes.require(found.pk, due.selector);
       const delivery = await this.repository.lockPending(changes.tx, due, session.pk, FULL);
       // Whoever has it by now is told with his own session.
-      if (delivery === undefined) return false;
+      if (delivery === undefined) return 'nothing';
       if (!delivery.member) {
         await this.repository.end(changes.tx, delivery, 'skipped', NO_MEMBER);
-        return true;
+        return 'done';
       }
       if (delivery.told) {
         await this.repository.end(changes.tx, delivery, 'skipped', { code: 'told_already', error: 'its session is told of this already' });
-        return true;
+        return 'done';
       }
       const never = neverTakes(session);
       if (never !== undefined || delivery.overdue) {
         const failure = { code: never === undefined ? 'expired' : 'session_closed', error: never ?? 'it could not be told in its time' };
         await this.repository.end(changes.tx, delivery, 'failed', failure);
         changes.emit(deliveryFailed(changes.city.stream, actor, delivery, failure.code, failure.error));
-        return true;
+        return 'done';
       }
       const kept = keptBy(session, suspended, delivery.waiting);
       if (kept !== undefined) {
         await this.repository.later(changes.tx, delivery, this.timings.pauseAfter(delivery.attempts + 1), 'waiting', kept);
-        return false;
+        return 'later';
       }
       const { message } = await this.queue.enqueue(changes, session, {
         body: delivery.body,
@@ -132,25 +135,25 @@ export class MemberSender implements OnApplicationBootstrap {
         sender: actor,
         reference: delivery.id,
       });
-      return this.repository.queued(changes.tx, delivery.pk, session, message.id);
+      return became(await this.repository.queued(changes.tx, delivery.pk, session, message.id));
     });
   }
 
   /** Nobody starts a session for what it is not told. */
-  async #skip(due: Due): Promise<boolean> {
-    return this.sessions.runInAnyState(cityOf(due), 'reconciler', ({ tx }) => this.repository.skip(tx, due, NO_MEMBER));
+  async #skip(due: Due): Promise<Became> {
+    return this.sessions.runInAnyState(cityOf(due), 'reconciler', async ({ tx }) => became(await this.repository.skip(tx, due, NO_MEMBER)));
   }
 
-  async #failed(due: Due, ended: Failure | undefined, failure: Failure): Promise<boolean> {
+  async #failed(due: Due, ended: Failure | undefined, failure: Failure): Promise<Became> {
     const city = cityOf(due);
     return this.sessions.runInAnyState(city, 'reconciler', async (changes) => {
       if (ended === undefined) {
         await this.repository.later(changes.tx, due, this.timings.pauseAfter(due.attempts + 1), failure.code, failure.error);
-        return false;
+        return 'later';
       }
       const gone = await this.repository.end(changes.tx, due, 'failed', ended);
       if (gone !== undefined) changes.emit(deliveryFailed(city.stream, 'reconciler', gone, ended.code, ended.error));
-      return gone !== undefined;
+      return became(gone !== undefined);
     });
   }
 }
@@ -160,6 +163,10 @@ function keptBy({ id }: SessionRow, suspended: string | undefined, waiting: numb
   if (suspended !== undefined) return `session ${id} takes no messages: ${suspended}`;
   return waiting >= FULL ? `${FULL} messages wait for session ${id}` : undefined;
 }
+
+/** `later`: it waits, and comes up again after a pause. */
+type Became = 'done' | 'later' | 'nothing';
+const became = (done: boolean): Became => (done ? 'done' : 'nothing');
 
 interface Failure {
   readonly code: string;
