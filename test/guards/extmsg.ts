@@ -7,6 +7,7 @@ const DELIVERIES = 'src/modules/integrations/extmsg/deliveries/deliveries.db-spe
 const DELIVERIES_SQL = 'src/modules/integrations/extmsg/deliveries/deliveries.repository.ts';
 const OUTBOUND = 'test/e2e/extmsg-outbound.e2e-spec.ts';
 const CONNECTED = 'test/e2e/extmsg-connected.e2e-spec.ts';
+const STOPPED = 'src/modules/integrations/extmsg/connected/stopped-cities.db-spec.ts';
 const OFFERS = 'src/modules/integrations/extmsg/connected/offers.repository.ts';
 
 /** Conversations elsewhere, and the adapters that speak for them. */
@@ -423,6 +424,22 @@ export const EXTMSG: readonly Guard[] = [
     replace: 'if (row.pk < 0) await',
     test: CONNECTED,
     name: 'ends with the adapter',
+  },
+  {
+    guard: 'An acknowledgement counts in any state of the city.',
+    file: 'src/modules/integrations/extmsg/connected/acks.service.ts',
+    find: 'this.cities.requireRegistered(',
+    replace: 'this.cities.requireRunning(',
+    test: STOPPED,
+    name: 'takes the acknowledgements of what it has offered',
+  },
+  {
+    guard: 'A stopped city offers nothing.',
+    file: OFFERS,
+    find: 'y.stream_id = ${stream} and y.running)',
+    replace: 'y.stream_id = ${stream})',
+    test: STOPPED,
+    name: 'offers nothing',
   },
   {
     guard: 'A client acknowledges what is of its own account.',

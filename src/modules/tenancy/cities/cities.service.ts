@@ -45,6 +45,20 @@ export class CitiesService {
     throw notRunning(name);
   }
 
+  /**
+   * For what is to be taken down in any state of a city.
+   *
+   * @throws ProblemError city_not_found for a city that is unknown, or not for this caller
+   */
+  async requireRegistered(name: string, caller: Principal): Promise<CityScope> {
+    if (!maySee(caller, name)) throw notRunning(name);
+    const running = await this.repository.findRunning(name);
+    if (running !== undefined) return running;
+    const row = await this.repository.findByName(this.db, name);
+    if (row === undefined) throw notRunning(name);
+    return { id: row.id, name: row.name, path: row.dir, stream: row.name, streamId: row.stream_id };
+  }
+
   /** For whoever asks for the city without having been let in to it yet. */
   findRunning(name: string): Promise<CityScope | undefined> {
     return this.repository.findRunning(name);

@@ -3,9 +3,7 @@ import type { Principal } from '../../../../contract/principal.js';
 import { problem } from '../../../../contract/problems.js';
 import { Db } from '../../../../platform/database/database.js';
 import { Transactions } from '../../../../platform/database/transactions.js';
-import { notRunning } from '../../../tenancy/cities/cities.service.js';
-import type { CityScope } from '../../../tenancy/cities/city-scope.js';
-import { ConfigReadsService } from '../../../configuration/config/config-reads.service.js';
+import { CitiesService } from '../../../tenancy/cities/cities.service.js';
 import { AdaptersRepository } from '../adapters/adapters.repository.js';
 import { ConversationsRepository } from '../conversations/conversations.repository.js';
 import { toDelivery } from '../deliveries/deliveries.mapper.js';
@@ -25,7 +23,7 @@ export class AcksService {
   constructor(
     private readonly db: Db,
     private readonly transactions: Transactions,
-    private readonly config: ConfigReadsService,
+    private readonly cities: CitiesService,
     private readonly adapters: AdaptersRepository,
     private readonly connections: ConnectionsRepository,
     private readonly conversations: ConversationsRepository,
@@ -34,12 +32,16 @@ export class AcksService {
     private readonly ends: PublicationEnds,
   ) {}
 
-  /** @throws ProblemError validation_failed; delivery_not_found, also for that of another account; wrong_state for a claim that has ended */
-  async ack(city: CityScope, id: string, body: ExtmsgPublicationAckInput, caller: Principal): Promise<ExtmsgDelivery> {
+  /**
+   * In any state of the city: the message has gone out, and would go out again.
+   *
+   * @throws ProblemError city_not_found; validation_failed; delivery_not_found, also for that of another account; wrong_state for a claim that has ended
+   */
+  async ack(name: string, id: string, body: ExtmsgPublicationAckInput, caller: Principal): Promise<ExtmsgDelivery> {
+    const city = await this.cities.requireRegistered(name, caller);
     const outcome = outcomeOf(body);
     await this.transactions.run(
       async (tx) => {
-        if (!(await this.config.isRunning(city, tx))) throw notRunning(city.name);
         const found = await this.publications.byId(tx, city.streamId, id);
         if (found === undefined || !isOwn(caller, found)) throw problem('delivery_not_found', `publication ${id} not found`);
         const at = (await this.conversations.lockPk(tx, found.conversation_pk))!;

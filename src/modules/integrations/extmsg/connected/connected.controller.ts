@@ -6,6 +6,7 @@ import { Caller } from '../../../../platform/http/caller.decorator.js';
 import { Operation } from '../../../../platform/http/operation.decorator.js';
 import { hijack } from '../../../../platform/http/request.js';
 import type { CityScope } from '../../../tenancy/cities/city-scope.js';
+import { CityNameParam } from '../../../tenancy/cities/city-name.param.js';
 import { City } from '../../../tenancy/cities/city.decorator.js';
 import { ExtmsgDelivery } from '../deliveries/deliveries.schemas.js';
 import { AcksService } from './acks.service.js';
@@ -64,7 +65,7 @@ export class ConnectedController {
     example: { claim: 'claim-0123456789abcdef01234567', delivered: true, message_id: 'm-1' },
     summary: 'Say what has become of a publication',
     description:
-      'At any replica, also when the stream has ended. The first answer under a claim counts, the same again changes nothing; 409 says that the claim has ended ' +
+      'At any replica, also when the stream has ended or the city is stopped. The first answer under a claim counts, the same again changes nothing; 409 says that the claim has ended ' +
       'and somebody else may have it.',
     tag,
     response: ExtmsgDelivery,
@@ -72,7 +73,7 @@ export class ConnectedController {
   })
   @Post('publication/:id/ack')
   ack(
-    @City() city: CityScope,
+    @Param('cityName', { schema: CityNameParam }) city: string,
     @Param('id', { schema: PublicationIdParam }) id: string,
     @Caller() caller: Principal,
     @Body({ schema: ExtmsgPublicationAckInputBody }) body: ExtmsgPublicationAckInput,

@@ -29,6 +29,9 @@ const BYTES = sql`octet_length(w.body) + octet_length(w.attachments::text)`;
 const FREE = sql`w.not_before <= clock_timestamp() and (w.worker is null or w.lease_until < clock_timestamp()) and w.deadline > clock_timestamp()`;
 const ofAccount = ({ stream_id, provider, account_id }: Account): ReturnType<typeof sql> =>
   sql`c.stream_id = ${stream_id} and c.provider = ${provider} and c.account_id = ${account_id}`;
+/** A city that is stopped sends nothing. */
+const runs = (stream: ReturnType<typeof sql>): ReturnType<typeof sql> =>
+  sql`exists (select from cities y where y.stream_id = ${stream} and y.running)`;
 const in_ = (ms: number): ReturnType<typeof sql> => sql`clock_timestamp() + ${ms} * interval '1 millisecond'`;
 
 /** SQL of what is offered to connected clients. */
@@ -39,7 +42,7 @@ export class OffersRepository {
   /** Of these adapters, those for which something is free; what its conversation keeps waiting is among it. */
   async waiting(adapterPks: readonly number[]): Promise<ReadonlySet<number>> {
     const { rows } = await sql<{ pk: number }>`
-      select a.pk from extmsg_adapters a where a.pk = any(${[...adapterPks]}::bigint[]) and exists (
+      select a.pk from extmsg_adapters a where a.pk = any(${[...adapterPks]}::bigint[]) and ${runs(sql`a.stream_id`)} and exists (
         select from extmsg_conversations c join extmsg_deliveries w on w.conversation_pk = c.pk
         where c.stream_id = a.stream_id and c.provider = a.provider and c.account_id = a.account_id
           and w.state = 'pending' and w.direction = 'outbound' and ${FREE})`.execute(this.db);
@@ -48,7 +51,7 @@ export class OffersRepository {
 
   /**
    * The oldest of each conversation that is free, as far as the connection has room: half as much for each claim that it has let run out,
-   * and nothing for one that lets all run out while another of its adapter does not.
+   * and nothing for one that lets all run out while another of its adapter does not. Nothing of a city that is stopped.
    */
   async candidates(account: Account, connection: string, { count, bytes, offers }: OfferLimits): Promise<Candidate[]> {
     const { rows } = await sql<Candidate>`
@@ -65,7 +68,7 @@ export class OffersRepository {
         where ${ofAccount(account)} and w.state = 'pending' and w.direction = 'outbound' order by w.conversation_pk, w.pk
       ), line as (
         select f.pk, f.conversation_pk, row_number() over (order by f.pk) as nth, sum(f.bytes) over (order by f.pk) as bytes
-        from first f where f.free and f.attempts < ${offers}
+        from first f where f.free and f.attempts < ${offers} and ${runs(sql`${account.stream_id}`)}
       )
       select l.pk, l.conversation_pk from line l, flying f, room r
       where l.nth <= r.count - f.count and (l.bytes + f.bytes <= ${bytes} or l.nth + f.count = 1) order by l.pk`.execute(this.db);
@@ -86,7 +89,7 @@ export class OffersRepository {
     const unanswered = JSON.stringify({ messageId: '', kind: 'transient', error: silence, retryAfterMs: 0, metadata: null });
     const { rows } = await sql<{ silent: string | null }>`
       with free as (
-        select w.pk, w.worker as silent from extmsg_deliveries w where w.pk = ${pk} and w.state = 'pending' and ${FREE}
+        select w.pk, w.worker as silent from extmsg_deliveries w where w.pk = ${pk} and w.state = 'pending' and ${FREE} and ${runs(sql`w.stream_id`)}
           and exists (select from extmsg_connections k where k.id = ${connection})
           and not exists (select from extmsg_deliveries o where o.conversation_pk = w.conversation_pk and o.state = 'pending'
             and o.direction = 'outbound' and o.pk < w.pk)
