@@ -316,10 +316,18 @@ export const EXTMSG: readonly Guard[] = [
   {
     guard: 'Each call of an adapter looks at its address.',
     file: 'src/modules/integrations/extmsg/outbound/callback.ts',
-    find: 'const [to] = await this.guard.resolve(hostOf(url), portOf(url), city);',
-    replace: 'const to = hostOf(url);',
+    find: 'const addresses = await this.guard.resolve(hostOf(url), portOf(url), city);',
+    replace: 'const addresses: [string] = [hostOf(url)];',
     test: OUTBOUND,
     name: 'is called at public addresses',
+  },
+  {
+    guard: 'An adapter that was reached is asked once, whatever other addresses it has.',
+    file: 'src/modules/integrations/extmsg/outbound/callback.ts',
+    find: 'reject(connected || signal.aborted ? cause',
+    replace: 'reject(signal.aborted ? cause',
+    test: 'src/modules/integrations/extmsg/outbound/callback.spec.ts',
+    name: 'goes to the next address',
   },
   {
     guard: 'A call that is answered with another protocol is over.',

@@ -87,6 +87,24 @@ describe('the way out of a sandbox', () => {
     expect(await said(proxy, 'GET /')).toContain('400');
   });
 
+  it('goes to the next address of a name where there is no connection with one', async () => {
+    const port = await listening(createServer((_request, response) => response.end('there')));
+    const guard = OutgoingGuard.with(loadConfig({ SVC_ALLOWED_TARGETS: `two.example.com:${port}` }, '/'), () =>
+      Promise.resolve(['127.0.0.2', '127.0.0.1']),
+    );
+    const rules: ProxyRules = { rules: [['two.example.com']], api: undefined };
+    const proxy = await listening(
+      createProxy(
+        'demo',
+        () => rules,
+        guard,
+        () => undefined,
+      ),
+    );
+    expect(await said(proxy, `CONNECT two.example.com:${port}`)).toContain('200');
+    expect(await said(proxy, `GET http://two.example.com:${port}/`)).toContain('200');
+  });
+
   // Guard: no request, and no answer, ends the worker.
   it('takes what no proxy may hand on for its own, and outlives it', async () => {
     const heard: string[] = [];

@@ -2,6 +2,7 @@ import { createServer, request as httpRequest, type IncomingMessage, type Server
 import { connect, isIP, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { handedOn, isAnswer } from '../../outgoing/next-hop.js';
+import { firstReached, NotConnected } from '../../outgoing/first-reached.js';
 import { OutgoingRefused, type OutgoingGuard } from '../../outgoing/outgoing-guard.js';
 import { allowsHost, type HostRule } from './rules.js';
 
@@ -49,8 +50,8 @@ export function createProxy(
     const ours = api !== undefined && host === bare(api.hostname) && port === portOf(api);
     if (!ours && !allowsHost(rules, host)) return refuse(403, 'the network setting of this city or provider does not name it');
     try {
-      const [address] = ours ? [host] : await guard.resolve(host, port, city);
-      return await connected(address, port);
+      const addresses: [string, ...string[]] = ours ? [host] : await guard.resolve(host, port, city);
+      return await firstReached(addresses, CONNECT_MS, (address, ms) => connected(address, port, ms));
     } catch (error) {
       if (error instanceof OutgoingRefused) return refuse(error.reason === 'forbidden' ? 403 : 502, error.message);
       return { status: 502, why: `${host}:${port} cannot be reached` };
@@ -139,11 +140,11 @@ function join(a: Socket, b: Socket, count: (chunk: Buffer) => void): void {
   }
 }
 
-function connected(host: string, port: number): Promise<Socket> {
+function connected(host: string, port: number, timeout: number): Promise<Socket> {
   return new Promise((resolve, reject) => {
-    const socket = connect({ host, port, timeout: CONNECT_MS });
+    const socket = connect({ host, port, timeout });
     socket.once('timeout', () => socket.destroy(new Error('no answer')));
-    socket.once('error', reject);
+    socket.once('error', (cause) => reject(new NotConnected(cause.message, { cause })));
     socket.once('connect', () => {
       socket.setTimeout(0);
       socket.removeAllListeners('timeout');

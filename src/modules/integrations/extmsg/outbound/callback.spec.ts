@@ -35,6 +35,46 @@ describe('the check of a signature that the guide shows', () => {
 });
 
 describe('a call', () => {
+  // Guard: what has been said to one address is not said to another.
+  it('goes to the next address of a name where there is no connection with one, and to none after that', async () => {
+    const heard: string[] = [];
+    let breaks = false;
+    const adapter = createServer((socket) =>
+      socket
+        .on('error', () => undefined)
+        .once('data', () => {
+          heard.push(socket.localAddress!);
+          if (breaks) return void socket.destroy();
+          socket.end('HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}');
+        }),
+    );
+    await new Promise<void>((resolve) => adapter.listen(0, '127.0.0.1', resolve));
+    const { port } = adapter.address() as AddressInfo;
+    const guard = OutgoingGuard.with(loadConfig({ SVC_ALLOWED_TARGETS: `adapter.example.com:${port}` }, '/'), () =>
+      Promise.resolve(addresses),
+    );
+    const post = (): Promise<unknown> =>
+      new Callback(guard, new ExtmsgTimings()).post(
+        'demo',
+        `http://adapter.example.com:${port}/`,
+        '{}',
+        'svx_a',
+        new AbortController().signal,
+      );
+    let addresses = ['127.0.0.2', '127.0.0.1', '127.0.0.1'];
+    try {
+      expect(await post()).toMatchObject({ status: 200, body: '{}' });
+      expect(heard.splice(0)).toEqual(['127.0.0.1']);
+      breaks = true;
+      expect(await post()).toMatchObject({ status: 0, refused: false });
+      expect(heard.splice(0)).toEqual(['127.0.0.1']);
+      addresses = ['127.0.0.2', '127.0.0.3'];
+      expect(await post()).toMatchObject({ status: 0, why: expect.stringContaining('ECONNREFUSED 127.0.0.3'), refused: false });
+    } finally {
+      await new Promise((resolve) => adapter.close(resolve));
+    }
+  }, 20_000);
+
   // Guard: what is no answer is not waited for.
   it('that is answered with another protocol has come to nothing', async () => {
     const adapter = createServer((socket) =>

@@ -3,6 +3,7 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { isIP } from 'node:net';
 import { Injectable } from '@nestjs/common';
+import { firstReached, NotConnected } from '../../../../platform/outgoing/first-reached.js';
 import { OutgoingGuard, OutgoingRefused } from '../../../../platform/outgoing/outgoing-guard.js';
 import { hostOf, portOf } from '../adapters/callback-address.js';
 import { ExtmsgTimings } from '../extmsg-timings.js';
@@ -17,7 +18,7 @@ const ANSWER_BYTES = 1024 * 1024;
 const HEADER_BYTES = 16 * 1024;
 
 /**
- * Calls adapters: at an address that has just been looked at and at no other, one connection a call, without redirects, proxies or
+ * Calls adapters: at addresses that have just been looked at and at no other, the next where the one before cannot be reached, one connection a call, without redirects, proxies or
  * anything that is remembered. The body is signed together with the time.
  */
 @Injectable()
@@ -34,8 +35,9 @@ export class Callback {
     const ended = AbortSignal.any([signal, limit]);
     try {
       const url = new URL(address);
-      const [to] = await this.guard.resolve(hostOf(url), portOf(url), city);
-      return await send(url, to, { body, headers: signed(body, secret), signal: ended });
+      const addresses = await this.guard.resolve(hostOf(url), portOf(url), city);
+      const headers = signed(body, secret);
+      return await firstReached(addresses, callMs, (to, connectMs) => send(url, to, { body, headers, signal: ended, connectMs }));
     } catch (error) {
       const refused = error instanceof OutgoingRefused && error.reason === 'forbidden';
       const why = limit.aborted ? `no answer within ${callMs} ms` : error instanceof Error ? error.message : String(error);
@@ -55,9 +57,10 @@ interface Sending {
   readonly body: string;
   readonly headers: Record<string, string>;
   readonly signal: AbortSignal;
+  readonly connectMs: number;
 }
 
-function send(url: URL, address: string, { body, headers, signal }: Sending): Promise<Called> {
+function send(url: URL, address: string, { body, headers, signal, connectMs }: Sending): Promise<Called> {
   const name = hostOf(url);
   const make = url.protocol === 'https:' ? httpsRequest : httpRequest;
   return new Promise((resolve, reject) => {
@@ -80,14 +83,23 @@ function send(url: URL, address: string, { body, headers, signal }: Sending): Pr
       },
     });
     let answers = false;
+    let connected = false;
+    const late = setTimeout(() => call.destroy(new Error(`no connection within ${Math.round(connectMs)} ms`)), connectMs);
+    call.once('socket', (socket) =>
+      socket.once('connect', () => {
+        connected = true;
+        clearTimeout(late);
+      }),
+    );
     const abort = (): void => void call.destroy(new Error('the call was ended'));
     signal.addEventListener('abort', abort, { once: true });
     call.once('close', () => {
+      clearTimeout(late);
       signal.removeEventListener('abort', abort);
       // Node says nothing else where the answer is another protocol (101): whoever waits, and renews a lease, would do so for ever.
       if (!answers) reject(new Error('its connection has ended without an answer'));
     });
-    call.once('error', reject);
+    call.once('error', (cause) => reject(connected || signal.aborted ? cause : new NotConnected(cause.message, { cause })));
     call.once('response', (response) => {
       answers = true;
       read(response).then(
