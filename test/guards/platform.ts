@@ -491,6 +491,21 @@ export const PLATFORM: readonly Guard[] = [
     name: 'says that it is fatal',
   },
   {
+    guard: 'Nothing is registered that a create is writing.',
+    file: 'src/modules/tenancy/cities/city-registration.service.ts',
+    find: 'await this.conflicts.checkReservations(name, dir, tx);',
+    replace: '',
+    test: 'src/modules/tenancy/cities/city-registration.db-spec.ts',
+  },
+  {
+    guard: 'A sweeper leaves the files that a city has.',
+    file: 'src/modules/tenancy/cities/reservation-sweeper.ts',
+    find: 'if (!isCity) await undoScaffold(',
+    replace: 'await undoScaffold(',
+    test: 'src/modules/tenancy/cities/reservation-sweeper.db-spec.ts',
+    name: 'leaves the files of a city',
+  },
+  {
     guard: "A sweeper takes back no scaffold that is another one's by now.",
     file: 'src/modules/tenancy/cities/reservation-sweeper.ts',
     find: 'if (!(await this.transactions.run((tx) => this.reservations.extend(tx, requestId, owner, TAKEN_S)))) return;',

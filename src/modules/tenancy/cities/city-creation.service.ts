@@ -153,13 +153,13 @@ export class CityCreationService {
    * Without a database to ask, the directory stays for the sweeper.
    */
   async #rollBack(creation: Creation): Promise<'committed' | 'undone' | 'left'> {
-    const { requestId, facts, scaffold, written, key } = creation;
+    const { requestId, dir, facts, scaffold, written, key } = creation;
     const owner = this.config.processId;
     try {
       const held = await this.transactions.run((tx) => this.reservations.extend(tx, requestId, owner, RESERVED_S), PREPARES);
       if (!held && (await this.reservations.wasCommitted(this.db, requestId))) return 'committed';
       if (!held && !(await this.#regain(creation))) return 'left';
-      await undoScaffold(scaffold.plan, written);
+      if (!(await this.reservations.isCity(this.db, dir))) await undoScaffold(scaffold.plan, written);
       await this.transactions.run(async (tx) => {
         await this.reservations.delete(tx, requestId, owner);
         if (key !== undefined) await this.idempotency.release(tx, key, requestId);

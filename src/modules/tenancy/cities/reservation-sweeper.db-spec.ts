@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { cloneDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { registerCity } from '../../../../test/support/registry.js';
 import type { AppConfig } from '../../../platform/config/config.js';
 import { createDb, createPool, type Db } from '../../../platform/database/database.js';
 import type { DueLooks } from '../../../platform/database/due-looks.js';
@@ -54,6 +55,14 @@ const left = async (): Promise<number> => (await sql`select 1 from city_reservat
 it('takes back what a creator has left that died', async () => {
   expect(await sweeper().sweep()).toBe(1);
   expect([existsSync(join(dir, 'city.toml')), await left()]).toEqual([false, 0]);
+});
+
+// Guard: replicas of the release before register also what is reserved.
+it('leaves the files of a city that was registered in between', async () => {
+  await registerCity(db, 'alpha', dir);
+  expect(await sweeper().sweep()).toBe(1);
+  expect([existsSync(join(dir, 'city.toml')), await left()]).toEqual([true, 0]);
+  await sql`delete from cities`.execute(db);
 });
 
 // Guard: a city of the same files may be in its place by then.

@@ -39,9 +39,11 @@ export class ReservationSweeper implements OnApplicationBootstrap {
     try {
       // Not when it took too long to come to it: whoever has it now undoes it, and a city may be there by then that is made of the same files.
       if (!(await this.transactions.run((tx) => this.reservations.extend(tx, requestId, owner, TAKEN_S)))) return;
-      await undoScaffold(ScaffoldPlan.parse(reservation.scaffold));
+      const isCity = await this.transactions.run((tx) => this.reservations.isCity(tx, dir));
+      if (!isCity) await undoScaffold(ScaffoldPlan.parse(reservation.scaffold));
       await this.transactions.run((tx) => this.reservations.delete(tx, requestId, owner));
-      this.log.info({ request_id: requestId, city: name, dir }, 'an abandoned create was taken back');
+      const done = isCity ? 'the files of an abandoned create stay: a city has them' : 'an abandoned create was taken back';
+      this.log.info({ request_id: requestId, city: name, dir }, done);
     } catch (error) {
       this.log.warn({ err: error, request_id: requestId, city: name, dir }, 'an abandoned create could not be taken back');
     }

@@ -42,6 +42,11 @@ export class ReservationsRepository {
     return (await db.selectFrom('city_reservations').select('dir').where('name', '=', name).executeTakeFirst()) !== undefined;
   }
 
+  /** Whether a city has the directory: a replica of the release before registers also what is reserved. */
+  async isCity(db: Kysely<Database>, dir: string): Promise<boolean> {
+    return (await db.selectFrom('cities').select('id').where('dir', '=', dir).executeTakeFirst()) !== undefined;
+  }
+
   /** Whether the create behind a reservation was committed: its operation is written with it. */
   async wasCommitted(db: Kysely<Database>, requestId: string): Promise<boolean> {
     return (await db.selectFrom('operations').select('id').where('id', '=', requestId).executeTakeFirst()) !== undefined;
