@@ -744,6 +744,13 @@ export const CONFIGURATION: readonly Guard[] = [
     name: 'that is not transitive',
   },
   {
+    guard: 'A revision writes no row of an agent that is gone.',
+    file: 'src/modules/configuration/roster/roster.repository.ts',
+    find: "updateTable('agents').set({ present: false }).where('stream_id', '=', streamId).where('present', '=', true)",
+    replace: "updateTable('agents').set({ present: false }).where('stream_id', '=', streamId)",
+    test: 'src/modules/configuration/roster/roster.service.db-spec.ts',
+  },
+  {
     guard: 'An installation follows only so many imports.',
     file: 'src/modules/files/composition/packs/installer.ts',
     find: 'if (waiting.length > LIMITS.imports) throw',

@@ -7,7 +7,6 @@ import type { RosterAgent } from './roster.js';
 export interface RigRow {
   readonly name: string;
   readonly prefix: string;
-  readonly present: boolean;
 }
 
 export interface AddressedAgent {
@@ -28,15 +27,23 @@ export interface SwitchRow {
 export class RosterRepository {
   constructor(private readonly db: Db) {}
 
-  /** Every rig that was ever there, the city itself (`''`) first. */
+  /** The rigs that are there, the city itself (`''`) first. */
   async rigs(streamId: number, db: Kysely<Database> = this.db): Promise<RigRow[]> {
     return db
       .selectFrom('rigs')
-      .select(['name', 'prefix', 'present'])
+      .select(['name', 'prefix'])
       .where('stream_id', '=', streamId)
+      .where('present', '=', true)
       .orderBy('position')
       .orderBy('name')
       .execute();
+  }
+
+  /** The prefixes that these rigs have, or had when they were last there. */
+  async prefixes(tx: Tx, streamId: number, names: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const { rows } = await sql<{ name: string; prefix: string }>`
+      select name, prefix from rigs where stream_id = ${streamId} and name = any(${[...names]}::text[])`.execute(tx);
+    return new Map(rows.map(({ name, prefix }) => [name, prefix]));
   }
 
   /** Every agent and named session that is there, by name. */
@@ -119,7 +126,8 @@ export class RosterRepository {
   }
 
   async replaceRigs(tx: Tx, streamId: number, rigs: readonly { name: string; prefix: string; suspendedOnStart: boolean }[]): Promise<void> {
-    await tx.updateTable('rigs').set({ present: false }).where('stream_id', '=', streamId).execute();
+    // Whatever was ever there has a row: those that are gone stay as they are.
+    await tx.updateTable('rigs').set({ present: false }).where('stream_id', '=', streamId).where('present', '=', true).execute();
     for (const [position, { name, prefix, suspendedOnStart }] of rigs.entries())
       await sql`
         insert into rigs (stream_id, name, prefix, position, suspended_on_start)
@@ -129,7 +137,7 @@ export class RosterRepository {
   }
 
   async replaceAgents(tx: Tx, streamId: number, agents: readonly RosterAgent[]): Promise<void> {
-    await tx.updateTable('agents').set({ present: false }).where('stream_id', '=', streamId).execute();
+    await tx.updateTable('agents').set({ present: false }).where('stream_id', '=', streamId).where('present', '=', true).execute();
     await sql`
       insert into agents (stream_id, name, base, rig, kind, named)
       select ${streamId}, a.name, a.base, a.rig, a.kind, a.named

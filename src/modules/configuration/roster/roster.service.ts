@@ -21,7 +21,8 @@ export class RosterService {
    * another; a derived prefix that is taken gets a number.
    */
   async record(tx: Tx, streamId: number, roster: Roster): Promise<void> {
-    const before = new Map((await this.repository.rigs(streamId, tx)).map((rig) => [rig.name, rig.prefix]));
+    const names = roster.rigs.map(({ name }) => name);
+    const before = await this.repository.prefixes(tx, streamId, names);
     const prefixes = assignPrefixes(roster.rigs, before);
     await this.repository.replaceRigs(
       tx,
@@ -33,8 +34,8 @@ export class RosterService {
   }
 
   /** The rigs that are there, the city itself first. */
-  async rigs(streamId: number, tx?: Tx): Promise<RigRow[]> {
-    return (await this.repository.rigs(streamId, tx)).filter((rig) => rig.present);
+  rigs(streamId: number, tx?: Tx): Promise<RigRow[]> {
+    return this.repository.rigs(streamId, tx);
   }
 
   /** Agents and named sessions by name; a name may stand for both. */
