@@ -101,8 +101,12 @@ describe.each(QUEUES)('accepted operations over a queue on %s', (queue) => {
     const ids = replies.map((reply) => ledger.accept(reply));
     await eventually(() => gate.held === 4);
     expect(await terminals(ids)).toBe(0);
-    await sql(EXPIRE_LEASES);
     await stack.add('worker');
+    await eventually(async () => {
+      // Who waits at the gate is not frozen for his clock: he may renew a lease before others have seen that it ran out.
+      await sql(`${EXPIRE_LEASES} and id = any($1) and attempts = 1`, [ids]);
+      return (await sql('select from operations where id = any($1) and attempts = 1', [ids])).length === 0;
+    });
     for (const [i, kind] of ['create', 'stop', 'start', 'unregister'].entries()) {
       expect(await ledger.ended(ids[i]!)).toMatchObject({ type: `request.result.city.${kind}` });
     }
