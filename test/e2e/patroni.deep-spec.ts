@@ -93,6 +93,16 @@ const NODES = 3;
     await cluster.isWhole();
   });
 
+  // Guard: an agent, which reaches what its worker reaches, has another node lead.
+  it('answers whoever asks, and does what it is told by whoever has its password alone', async () => {
+    const { rest, name } = await cluster.leader();
+    const asked = (method: string, path: string): Promise<Response> =>
+      fetch(`http://127.0.0.1:${rest}/${path}`, { method, body: method === 'POST' ? JSON.stringify({ leader: name }) : undefined });
+    expect((await asked('GET', 'leader')).status).toBe(200);
+    for (const path of ['switchover', 'failover', 'restart', 'reinitialize'])
+      expect([path, (await asked('POST', path)).status]).toEqual([path, 401]);
+  });
+
   it('switches over when it is told to', async () => {
     const { acknowledged, old, leader } = await under(async (node) => {
       const candidate = (await cluster.members()).find(({ role }) => role === 'sync_standby')!;

@@ -10,11 +10,13 @@ interface Service {
   readonly command?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
   readonly volumes?: readonly string[];
+  readonly networks?: readonly string[];
   readonly logging?: { readonly driver: string; readonly options: Readonly<Record<string, string>> };
 }
 interface Compose {
   readonly services: Readonly<Record<string, Service>>;
   readonly volumes?: Readonly<Record<string, unknown>>;
+  readonly networks?: Readonly<Record<string, unknown>>;
 }
 
 const text = (file: string): string => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
@@ -28,6 +30,8 @@ const patroni = parse(text('deploy/patroni.yml')) as {
 const named = (program: string): [string, Service][] => Object.entries(ha.services).filter(([, { command }]) => command?.[0] === program);
 const nodes = named('patroni');
 const etcds = named('etcd');
+/** What Compose says to whoever has set none: where the guide has how to. */
+const OWN_PASSWORD = '${SVC_DB_PASSWORD:?a password that agents cannot guess, see docs/how-to/cluster.md#give-the-database-a-password}';
 const tagOf = (image: string | undefined): string => image!.slice(image!.indexOf(':'));
 
 /** They are read together: what one of them calls another by has to be so in all of them. */
@@ -47,19 +51,28 @@ describe('docker-compose.ha.yml', () => {
   });
 
   it('names all nodes to the service, with the account and the database that they have', () => {
-    const { POSTGRES_USER, POSTGRES_PASSWORD, POSTGRES_DB } = base.services.postgres!.environment!;
+    const { POSTGRES_USER, POSTGRES_DB } = base.services.postgres!.environment!;
     const hosts = nodes.map(([name]) => name).join(',');
-    const url = `postgres://${POSTGRES_USER}:${POSTGRES_PASSWORD}@${hosts}/${POSTGRES_DB}?target_session_attrs=read-write`;
+    const url = `postgres://${POSTGRES_USER}:${OWN_PASSWORD}@${hosts}/${POSTGRES_DB}?target_session_attrs=read-write`;
     for (const [service, { environment }] of Object.entries(base.services))
       if (environment?.SVC_DATABASE_URL !== undefined)
         expect([service, ha.services[service]?.environment]).toEqual([service, { SVC_DATABASE_URL: url }]);
     expect(patroni.bootstrap.post_init).toContain(`create database ${POSTGRES_DB}'`);
     for (const [, { environment }] of nodes)
-      for (const account of ['SUPERUSER', 'REPLICATION'])
+      for (const account of ['SUPERUSER', 'REPLICATION', 'RESTAPI'])
         expect([environment![`PATRONI_${account}_USERNAME`], environment![`PATRONI_${account}_PASSWORD`]]).toEqual([
           POSTGRES_USER,
-          POSTGRES_PASSWORD,
+          OWN_PASSWORD,
         ]);
+  });
+
+  // Guard: an agent, which reaches what its worker reaches, has another node lead.
+  it('has etcd where only the nodes reach it', () => {
+    for (const [name, { networks }] of etcds) expect([name, networks]).toEqual([name, ['nodes']]);
+    for (const [name, { networks }] of nodes) expect([name, networks]).toEqual([name, ['default', 'nodes']]);
+    expect(Object.keys(ha.networks!)).toEqual(['nodes']);
+    for (const service of [...Object.values(base.services), ha.services.worker!, ha.services.api!])
+      expect(service.networks).toBeUndefined();
   });
 
   it('gives the nodes what the one server has: settings, and its files to the first', () => {
@@ -113,6 +126,17 @@ describe('docker-compose.ha.yml', () => {
     expect(copied).toEqual(['deploy/patroni.yml']);
     for (const file of copied) expect(text('.dockerignore').split('\n')).toContain(`!${file}`);
   });
+});
+
+// Guard: walls around an agent that knows the password of the database's superuser are none.
+it('asks for a password of its own where agents are isolated, by way of the variable that the service reads', () => {
+  expect(compose('docker-compose.isolation.yml').services.postgres!.environment).toEqual({ POSTGRES_PASSWORD: OWN_PASSWORD });
+  expect(base.services.worker!.environment!.SVC_DATABASE_URL).toContain(':${SVC_DB_PASSWORD:-svc}@');
+  const [page, heading] = /docs\S+(?=})/.exec(OWN_PASSWORD)![0].split('#');
+  const headings = [...text(page!).matchAll(/^## (.+)$/gm)].map(([, words]) => words!.toLowerCase().replaceAll(' ', '-'));
+  expect(headings).toContain(heading);
+  // It is written there, beside the files that are committed.
+  expect(text('.gitignore').split('\n')).toContain('.env');
 });
 
 // Guard: Node waits for no children but its own, and what agents leave behind stays until no process can begin any more.

@@ -12,6 +12,8 @@ import { eventually } from './sse.js';
 const CONFIGURATION = fileURLToPath(new URL('../../deploy/patroni.yml', import.meta.url));
 const PROGRAMS = ['/usr/bin/patroni', '/usr/bin/patronictl', '/usr/bin/etcd'];
 const PASSWORD = 'svc';
+/** Who changes something by way of a node shows these. */
+const REST = { PATRONI_RESTAPI_USERNAME: 'svc', PATRONI_RESTAPI_PASSWORD: PASSWORD };
 const SOCKETS = '/var/run/postgresql';
 
 /** Whether packages of the system have Patroni, etcd and PostgreSQL with all of its programs. */
@@ -106,7 +108,7 @@ export class PatroniCluster {
   }
 
   async ctl(...args: string[]): Promise<string> {
-    const env = { ...environment(), PATRONI_ETCD_HOSTS: this.etcd };
+    const env = { ...environment(), PATRONI_ETCD_HOSTS: this.etcd, ...REST };
     return (await promisify(execFile)('/usr/bin/patronictl', ['-c', CONFIGURATION, ...args], { env })).stdout;
   }
 
@@ -178,6 +180,7 @@ export class PatroniNode {
       PATRONI_SUPERUSER_PASSWORD: PASSWORD,
       PATRONI_REPLICATION_USERNAME: 'svc',
       PATRONI_REPLICATION_PASSWORD: PASSWORD,
+      ...REST,
     });
     this.#child.stderr!.on('data', (chunk: Buffer) => (this.output += chunk.toString()));
   }
