@@ -270,6 +270,14 @@ export const DEPLOYMENT: readonly Guard[] = [
     name: 'may not be read',
   },
   {
+    guard: 'A pipe in a city ends no restore to another file system.',
+    file: 'src/entry/backup/cities-place.ts',
+    find: "await run('cp', ['-a', from, to]);",
+    replace: "await import('node:fs/promises').then(({ cp }) => cp(from, to, { recursive: true }));",
+    test: 'src/entry/backup/cities-place.spec.ts',
+    name: 'pipes, owners and holes',
+  },
+  {
     guard: 'A backup is written also into a folder that cannot be synced.',
     file: 'src/entry/backup/target-file.ts',
     find: "await synced(dirname(file), 'r').catch(() => undefined);",

@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
-import { cp, mkdir, readdir, rename, rmdir } from 'node:fs/promises';
+import { mkdir, readdir, rename, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ASIDE_INSIDE } from '../../modules/files/directories/set-aside.js';
+import { run } from './programs.js';
 
 export { ASIDE_INSIDE };
 /** The file system's own, in a folder where it is mounted: only root may read it. */
@@ -72,10 +73,10 @@ async function asWhole(root: string, kept: string): Promise<boolean> {
   return true;
 }
 
-/** Also to another file system. */
+/** Also to another file system, to where nothing is. Node's own copy refuses pipes, gives all to one owner and fills holes. */
 export async function move(from: string, to: string): Promise<void> {
   await rename(from, to).catch(async (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EXDEV') throw error;
-    await cp(from, to, { recursive: true, verbatimSymlinks: true, preserveTimestamps: true });
+    await run('cp', ['-a', from, to]);
   });
 }
