@@ -270,6 +270,14 @@ export const DEPLOYMENT: readonly Guard[] = [
     name: 'may not be read',
   },
   {
+    guard: 'What others are told of OpenTelemetry keeps nothing from starting.',
+    file: 'src/platform/config/config.ts',
+    find: 'EnvSchema.safeParse(withoutOthersTelemetry(given))',
+    replace: 'EnvSchema.safeParse(given ?? withoutOthersTelemetry(given))',
+    test: 'src/platform/telemetry/telemetry.spec.ts',
+    name: 'others send by what is not here',
+  },
+  {
     guard: 'A pipe in a city ends no restore to another file system.',
     file: 'src/entry/backup/cities-place.ts',
     find: "await run('cp', ['-a', from, to]);",

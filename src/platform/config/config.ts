@@ -3,7 +3,7 @@ import { isAbsolute, join, resolve } from 'node:path';
 import { passedToAgents } from './agent-environment.js';
 import { EnvSchema } from './environment.js';
 import type { Target } from './target.js';
-import { telemetryOf, type TelemetrySettings } from './telemetry.js';
+import { telemetryOf, withoutOthersTelemetry, type TelemetrySettings } from './telemetry.js';
 import { readWebhookSecrets, type WebhookSecrets } from './webhook-secrets.js';
 
 const MB = 1024 * 1024;
@@ -191,7 +191,7 @@ export function isLoopbackHost(host: string): boolean {
 /** Reads and checks the environment. @throws ConfigError naming every wrong variable. */
 export function loadConfig(env: Record<string, string | undefined>, cwd: string): AppConfig {
   const given = Object.fromEntries(Object.entries(env).filter(([k, v]) => isOurs(k) && v !== undefined && v.trim() !== ''));
-  const parsed = EnvSchema.safeParse(given);
+  const parsed = EnvSchema.safeParse(withoutOthersTelemetry(given));
   const webhooks = readWebhookSecrets(given);
   if (!parsed.success || webhooks.wrong.length > 0) {
     const issues = parsed.error?.issues ?? [];

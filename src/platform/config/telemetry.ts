@@ -12,6 +12,42 @@ export interface TelemetrySettings {
   readonly metricsEveryMs: number;
 }
 
+type Given = Readonly<Record<string, string | undefined>>;
+
+const EXPORTERS = ['OTEL_TRACES_EXPORTER', 'OTEL_METRICS_EXPORTER', 'OTEL_LOGS_EXPORTER'];
+const ENDPOINT = /^OTEL_EXPORTER_OTLP_((TRACES|METRICS|LOGS)_)?ENDPOINT$/;
+
+/** Whether something may be sent, by the names alone. */
+const sends = (given: Given): boolean =>
+  Object.entries(given).some(([name, value]) => ENDPOINT.test(name) && value?.trim()) &&
+  given.OTEL_SDK_DISABLED?.toLowerCase() !== 'true' &&
+  given.OTEL_EXPORTER_OTLP_PROTOCOL !== 'grpc';
+
+/** What it says of one kind of signal. It may be a list, for programs that have several. */
+const exporterOf = (said: string): 'otlp' | 'none' | undefined => {
+  const each = said.split(',').map((one) => one.trim());
+  return each.includes('otlp') ? 'otlp' : each.includes('none') ? 'none' : undefined;
+};
+
+/**
+ * What is given, without what other programs read of OpenTelemetry: a host that tells them to send by something of their own keeps none of ours
+ * from starting. Where nothing is sent nothing of it is judged.
+ */
+export function withoutOthersTelemetry(given: Given): Given {
+  if (!sends(given)) return Object.fromEntries(Object.entries(given).filter(([name]) => !name.startsWith('OTEL_')));
+  const exporters = EXPORTERS.flatMap((name) => (given[name] === undefined ? [] : [[name, exporterOf(given[name]) ?? 'none']]));
+  return { ...given, ...(Object.fromEntries(exporters) as Given) };
+}
+
+/** Variables that name an exporter which is not here, where others send: what they are of is sent nowhere. */
+export function unknownExporters(env: Given): { readonly variable: string; readonly value: string }[] {
+  if (!sends(env)) return [];
+  return EXPORTERS.flatMap((variable) => {
+    const value = env[variable]?.trim() ?? '';
+    return value === '' || exporterOf(value) !== undefined ? [] : [{ variable, value }];
+  });
+}
+
 /** Undefined: nothing is sent, and nothing of it is loaded. */
 export function telemetryOf(e: z.output<typeof EnvSchema>): TelemetrySettings | undefined {
   if (e.OTEL_SDK_DISABLED || e.OTEL_EXPORTER_OTLP_PROTOCOL === 'grpc') return undefined;

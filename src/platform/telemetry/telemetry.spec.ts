@@ -5,6 +5,7 @@ import { Collector } from '../../../test/support/collector.js';
 import { api } from '../../../test/support/http.js';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { loadConfig } from '../config/config.js';
+import { unknownExporters } from '../config/telemetry.js';
 import { openDoor } from '../http/testing/front-door.js';
 import { AppLogger } from '../logging/logger.js';
 import { Away } from './away.js';
@@ -83,6 +84,8 @@ describe('telemetry that nobody has asked for', () => {
     ['nothing is said', {}],
     ['it is switched off', { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318', OTEL_SDK_DISABLED: 'true' }],
     ['another protocol is wanted', { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4317', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }],
+    ['others send by what is not here', { OTEL_METRICS_EXPORTER: 'prometheus', OTEL_TRACES_SAMPLER: 'jaeger_remote' }],
+    ['it is switched off, however others send', { ...ON, OTEL_SDK_DISABLED: 'TRUE', OTEL_LOGS_EXPORTER: 'console' }],
     ['each signal is switched off', { ...ON, OTEL_TRACES_EXPORTER: 'none', OTEL_METRICS_EXPORTER: 'none', OTEL_LOGS_EXPORTER: 'none' }],
   ])('is what there is when %s', (_what, env) => {
     expect(settings(env)).toBe(undefined);
@@ -104,6 +107,10 @@ describe('the standard variables', () => {
       followsParent: false,
     });
     expect(settings({ ...ON, OTEL_TRACES_SAMPLER: 'parentbased_always_off' })?.sampler).toMatchObject({ kind: 'off', followsParent: true });
+    const others = { ...ON, OTEL_METRICS_EXPORTER: 'prometheus', OTEL_TRACES_EXPORTER: 'console, otlp' };
+    expect(settings(others)).toMatchObject({ traces: 'http://c:4318/v1/traces', metrics: undefined });
+    expect(unknownExporters(others)).toEqual([{ variable: 'OTEL_METRICS_EXPORTER', value: 'prometheus' }]);
+    expect(unknownExporters({ OTEL_METRICS_EXPORTER: 'prometheus' })).toEqual([]);
     expect(() => settings({ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318' })).toThrow('OTEL_EXPORTER_OTLP_ENDPOINT');
   });
 });
