@@ -67,6 +67,9 @@ export function versionOf(url: string): Promise<number> {
   });
 }
 
+/** The version that a program of PostgreSQL says it has; 0 where it says none. */
+export const majorOf = (said: string): number => Number(/ (\d+)/.exec(said)?.[1] ?? 0);
+
 /** Where packages of systems put the programs of one version of PostgreSQL. */
 const PLACES: readonly [folder: string, bin: string][] = [
   ['/usr/lib/postgresql', 'bin'],
@@ -89,7 +92,7 @@ function candidates(program: string): string[] {
 export async function programFor(program: 'pg_dump' | 'pg_restore', server: number): Promise<string> {
   const found: { path: string; version: number }[] = [];
   for (const path of candidates(program)) {
-    const version = Number(/ (\d+)/.exec(await run(path, ['--version']).catch(() => ''))?.[1] ?? 0);
+    const version = majorOf(await run(path, ['--version']).catch(() => ''));
     if (version >= server) found.push({ path, version });
   }
   const [best] = found.sort((a, b) => a.version - b.version);

@@ -5,6 +5,7 @@ import type { AppConfig } from '../../platform/config/config.js';
 import { pastPooler } from '../../platform/config/database-address.js';
 import { serversOf } from '../../platform/database/servers.js';
 import { chooseAccount } from '../../platform/embedded/account.js';
+import { findBinaries } from '../../platform/embedded/binaries.js';
 import { startEmbedded } from '../../platform/embedded/embedded-postgres.js';
 import { makeWay, prepareHome } from '../../platform/embedded/home.js';
 import { lockDirectory } from '../../platform/embedded/lock.js';
@@ -13,7 +14,7 @@ import { prepareDatabase } from '../schema.js';
 import { ASIDE, DUMP, FILES, KEY, PASSWORD, unpack, type Manifest } from './archive.js';
 import { citiesPlace, move } from './cities-place.js';
 import { loader } from './loading.js';
-import { run, withClient } from './programs.js';
+import { majorOf, run, withClient } from './programs.js';
 
 /**
  * Puts back what `backUp` has written, and begins a new epoch of the log: what came after the backup may have been read. Nothing may run
@@ -39,6 +40,7 @@ export async function restore(
   try {
     const manifest = await unpack(file, folder, signal);
     assertFits(config, manifest);
+    await assertReads(manifest);
     const stamp = new Date().toISOString().replace(/[:.]/g, '-');
     const aside = async (path: string): Promise<void> => {
       // Also a link to what is gone: it has the name that is needed.
@@ -100,6 +102,16 @@ function assertFits(config: AppConfig, { database, citiesRoot }: Manifest): void
     throw new Error('this is the backup of a database of your own: name the one to restore it to with SVC_DATABASE_URL');
   if (citiesRoot !== config.citiesRoot)
     throw new Error(`its cities were in ${citiesRoot}, and are known by that: restore it there (SVC_CITIES_ROOT or SVC_DATA_DIR)`);
+}
+
+/** Files of another major version the server here does not read, and it would say so only when what was there is moved aside. */
+async function assertReads({ database, server }: Manifest): Promise<void> {
+  if (database !== 'files') return;
+  const ours = majorOf(await run((await findBinaries()).postgres, ['--version']));
+  if (ours === server) return;
+  throw new Error(
+    `these are files of PostgreSQL ${server}, and this release of svc has ${ours}: restore them with the release that wrote them`,
+  );
 }
 
 /** Connections of the service. */
