@@ -3,7 +3,7 @@ import { runCli } from './cli.js';
 import { ApiError, UnreachableError } from './errors.js';
 import { lookUntil } from './pauses.js';
 import { fakeIo } from './testing/io.js';
-import { json, problem, testServer, type Handler } from './testing/server.js';
+import { frame, json, problem, stream, testServer, type Handler } from './testing/server.js';
 
 const looks = { everyMs: 1, timeoutMs: undefined, goesOn: 'it goes on' };
 
@@ -83,4 +83,42 @@ describe.each<[string[], string, string, object]>([
     const { io, ended, requests } = await waited(() => undefined, '--timeout', '5s');
     expect([await ended, requests(), io.stderr]).toEqual([2, [], expect.stringContaining('--timeout belongs to --wait\n')]);
   });
+});
+
+describe.each([
+  [['session', 'watch', 'al-1'], '/v0/city/alpha/session/al-1/stream'],
+  [['events', '--follow', '--after', '1'], '/v0/city/alpha/events/stream'],
+  [['agent', 'output', 'mayor', '--follow'], '/v0/city/alpha/agent/mayor/output/stream'],
+  [['service', 'logs', 'board', '--follow'], '/v0/city/alpha/service/board/logs/stream'],
+  [['audit', '--follow'], '/v0/audit/stream'],
+])('%j', (command, path) => {
+  const following = (url: string) => {
+    const io = fakeIo();
+    return { io, ended: runCli([...command, '--city', 'alpha', '--api', url], io) };
+  };
+
+  it('ends where nobody has ever answered, as its siblings do', async () => {
+    const server = await testServer({});
+    await server.close();
+    const { io, ended } = following(server.url);
+    const untilTold = new Promise((resolve) => (io.err = (text) => resolve(text)));
+    expect(await untilTold).toMatch(/^svc .*: cannot reach the supervisor at .* \(ECONNREFUSED\): is it running\?.*\n$/);
+    io.interrupt();
+    expect(await ended).toBe(5);
+  }, 10_000);
+
+  it('tries again when a connection was lost', async () => {
+    const server = await testServer({
+      [path]: (_request, response, nth) => {
+        if (nth === 2) return response.destroy();
+        stream(response, 'retry: 100\n\n', frame(String(nth), 'heartbeat', {}));
+        if (nth === 1) return response.end();
+        io.interrupt();
+      },
+    });
+    const { io, ended } = following(server.url);
+    expect([await ended, server.requests.length]).toEqual([130, 3]);
+    expect(io.stderr).toMatch(/^svc .*; trying again in 1 s\n$/);
+    await server.close();
+  }, 20_000);
 });

@@ -11,6 +11,8 @@ export interface FollowSession {
   readonly thinking?: boolean;
   readonly signal?: AbortSignal | undefined;
   readonly onPause?: (ms: number, why: string) => void;
+  /** Fail when nobody answers before the first connection, instead of trying again until somebody does. */
+  readonly mustOpen?: boolean;
 }
 
 export interface SendOptions {
@@ -92,7 +94,7 @@ export class Conversation {
 
   /** What it says and does, for ever, over as many connections as it takes. Ends when the signal aborts, and with the session. */
   async *follow(options: FollowSession = {}): AsyncGenerator<SessionFrame, void, undefined> {
-    const { after, thinking, onPause } = options;
+    const { after, thinking, onPause, mustOpen } = options;
     const ended = new AbortController();
     const signal = AbortSignal.any([ended.signal, ...(options.signal === undefined ? [] : [options.signal])]);
     let closed = false;
@@ -115,7 +117,7 @@ export class Conversation {
       else onPause?.(ms, why);
     };
     try {
-      for await (const frame of followFrames(open, { signal, onPause: pausing })) {
+      for await (const frame of followFrames(open, { signal, onPause: pausing, mustOpen })) {
         const read = sessionFrame(frame);
         if (read !== undefined) yield read;
       }

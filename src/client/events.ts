@@ -22,6 +22,8 @@ export interface EventsOptions {
   readonly onPause?: (ms: number, why: string) => void;
   /** The first pause, instead of a second, while the service has not said another. */
   readonly pauseMs?: number;
+  /** Fail when nobody answers before the first connection, instead of trying again until somebody does. Without a position it does so anyway. */
+  readonly mustOpen?: boolean;
 }
 
 /** The log of one city or of the supervisor: where its frames come from. */
@@ -95,7 +97,7 @@ export class EventStream<E> implements AsyncIterable<E> {
 
   /** The same, each with the JSON as the service has written it. */
   async *withTexts(): AsyncGenerator<{ readonly event: E; readonly text: string }, void, undefined> {
-    const { onPause, pauseMs } = this.options;
+    const { onPause, pauseMs, mustOpen } = this.options;
     const feed = feedOf(this.client, this.options);
     const left = new AbortController();
     const signal = this.options.signal === undefined ? left.signal : AbortSignal.any([left.signal, this.options.signal]);
@@ -118,6 +120,7 @@ export class EventStream<E> implements AsyncIterable<E> {
         },
         lastEventId: this.#lastEventId,
         onPause,
+        mustOpen,
         ...pace,
       })) {
         const envelope = event === feed.frame ? envelopeOf(data, event, id) : undefined;

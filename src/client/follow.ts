@@ -22,6 +22,8 @@ export interface FollowOptions {
    */
   readonly again?: (problem: ApiProblem, lastEventId: string | undefined) => boolean;
   readonly onPause?: ((ms: number, why: string) => void) | undefined;
+  /** Whether it fails when nobody answers before the first connection, instead of trying again until somebody does. */
+  readonly mustOpen?: boolean | undefined;
 }
 
 const RETRY_AFTER_MAX_MS = 120_000;
@@ -37,12 +39,14 @@ export async function* followFrames(open: OpenStream, options: FollowOptions): A
   let pause = base;
   let { lastEventId } = options;
   let begunAgain = false;
+  let opened = false;
   while (!signal.aborted) {
     let asked: number | undefined;
     let why = 'the stream ended';
     try {
       const body = await open(lastEventId);
       if (body === undefined) return;
+      opened = true;
       const onRetry = (ms: number): void => {
         base = Math.min(Math.max(ms, 100), maxMs);
       };
@@ -65,7 +69,7 @@ export async function* followFrames(open: OpenStream, options: FollowOptions): A
         continue;
       }
       if (known instanceof ApiProblem && TRANSIENT.has(known.status)) asked = known.retryAfterMs;
-      else if (!(known instanceof ConnectionError)) throw error;
+      else if (!(known instanceof ConnectionError) || (options.mustOpen === true && !opened)) throw error;
       why = (known as Error).message;
     }
     if (signal.aborted) return;

@@ -830,4 +830,20 @@ export const CLIENT: readonly Guard[] = [
     test: 'src/cli/inbox.spec.ts',
     name: 'says which cities it leaves out',
   },
+  {
+    guard: 'Who follows something ends where nobody has ever answered.',
+    file: 'src/client/follow.ts',
+    find: 'options.mustOpen === true && !opened',
+    replace: 'options.mustOpen === true && opened === undefined',
+    test: 'src/cli/pauses.spec.ts',
+    name: 'ends where nobody has ever answered',
+  },
+  {
+    guard: 'Who follows something goes on when a connection that it had was lost.',
+    file: 'src/client/follow.ts',
+    find: 'opened = true;',
+    replace: 'opened = false;',
+    test: 'src/cli/pauses.spec.ts',
+    name: 'tries again when a connection was lost',
+  },
 ];

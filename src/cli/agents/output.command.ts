@@ -53,7 +53,7 @@ export function addOutput(parent: Command, io: Io, called = 'output'): void {
     };
     for await (const { event, data, id } of telling(
       api,
-      followFrames(open, { signal, again: ({ status }, at) => at !== undefined && status === 410, onPause }),
+      followFrames(open, { signal, again: ({ status }, at) => at !== undefined && status === 410, onPause, mustOpen: true }),
     )) {
       if (event !== 'turn') continue;
       const answer = objectOf(data, event, id) as Output;

@@ -58,7 +58,7 @@ async function watchSession(context: Context, session: string): Promise<void> {
   const typing =
     flags.json === true || io.lines === undefined ? undefined : answering(context, session, view, io.lines(signal)).catch(failed);
   try {
-    const following = api.client.session(city, session).follow({ thinking: flags.thinking === true, signal, onPause });
+    const following = api.client.session(city, session).follow({ thinking: flags.thinking === true, signal, onPause, mustOpen: true });
     for await (const frame of telling(api, following)) {
       const text = view.frame(frame);
       if (flags.json !== true) await io.out(text);
