@@ -78,6 +78,22 @@ describe('several names', () => {
     expect(await cut('ENOSPC', 'bead', 'close', 'al-1', 'al-3')).toEqual({ exit: 1, said });
   });
 
+  // Guard: the rest was left as it was, and nobody was told so.
+  it('are all done though what they tell cannot be written', async () => {
+    const names = ['al-1', 'al-3', 'al-4', 'al-5'];
+    server = await testServer(routes(Object.fromEntries(names.map((name) => [`/v0/city/alpha/bead/${name}/close`, closed]))));
+    const said = 'svc: what was to be told cannot be written: ENOSPC\n';
+    expect(await cut('ENOSPC', 'bead', 'close', ...names)).toEqual({ exit: 1, said });
+    expect(server.requests).toHaveLength(4);
+  });
+
+  it('are shown no further where that cannot be written', async () => {
+    const shown: Handler = (_request, response) => json(response, { id: 'al-1', title: 'one' });
+    server = await testServer({ '/v0/city/alpha/bead/al-1': shown, '/v0/city/alpha/bead/al-3': shown, '/v0/city/alpha/bead/al-4': shown });
+    expect((await cut('ENOSPC', 'bead', 'show', 'al-1', 'al-3', 'al-4', '--json')).exit).toBe(1);
+    expect(server.requests.length).toBeLessThan(3);
+  });
+
   it('are done once each', async () => {
     await close(routes(), 'al-1', 'al-1');
     expect(server.requests).toHaveLength(1);

@@ -1,9 +1,11 @@
 import { processIo, type Surroundings } from './io.js';
 import { runCli } from './cli.js';
+import { EXIT } from './exit-codes.js';
 
 /**
  * Runs one command line to its end in what surrounds it: the exit code, once what was written is taken. Ctrl-C once ends a
- * command in good order, twice at once; a pager is left to it. A reader that has gone (`| head`) is a normal end, unless there is more to do than to tell.
+ * command in good order, twice at once; a pager is left to it. A reader that has gone (`| head`) is a normal end, and a full disk a failure;
+ * who has more to do than to tell does it first.
  */
 export function run(args: readonly string[], around: Surroundings): Promise<number> {
   const interrupted = new AbortController();
@@ -16,13 +18,16 @@ export function run(args: readonly string[], around: Surroundings): Promise<numb
         interrupted.abort();
       });
     }
+    let untold = false;
     around.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
-      if (code === 'EPIPE') return io.finishes === true ? undefined : resolve(0);
-      around.stderr.write(`svc: what was to be told cannot be written: ${message}\n`, () => resolve(1));
+      const ends = io.finishes !== true;
+      if (code === 'EPIPE') return ends ? resolve(0) : undefined;
+      if (!untold) around.stderr.write(`svc: what was to be told cannot be written: ${message}\n`, () => ends && resolve(EXIT.failed));
+      untold = true;
     });
     around.stderr.on('error', () => undefined);
     void runCli(args, io).then((code) => {
-      around.stdout.write('', () => around.stderr.write('', () => resolve(code)));
+      around.stdout.write('', () => around.stderr.write('', () => resolve(code === 0 && untold ? EXIT.failed : code)));
     });
   });
 }

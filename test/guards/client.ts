@@ -846,4 +846,20 @@ export const CLIENT: readonly Guard[] = [
     test: 'src/cli/pauses.spec.ts',
     name: 'tries again when a connection was lost',
   },
+  {
+    guard: 'Who does the same with several things goes on where what is told cannot be written.',
+    file: 'src/cli/run.ts',
+    find: '() => ends && resolve(EXIT.failed)',
+    replace: '() => (ends || !ends) && resolve(EXIT.failed)',
+    test: 'src/cli/each.spec.ts',
+    name: 'though what they tell cannot be written',
+  },
+  {
+    guard: 'Who could not write what was to be told has failed, though all was done.',
+    file: 'src/cli/run.ts',
+    find: 'code === 0 && untold ? EXIT.failed : code',
+    replace: 'untold ? code : code',
+    test: 'src/cli/each.spec.ts',
+    name: 'though what they tell cannot be written',
+  },
 ];
