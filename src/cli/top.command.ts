@@ -1,10 +1,9 @@
 import type { Command } from 'commander';
 import { ask, type Api, type Schemas } from './api.js';
-import { citiesOf } from './cities/cities-of.js';
+import { allOf } from '../client/pages.js';
 import { contextOf, flagsOf, pathOf, withCity, withExamples, withTarget } from './command.js';
-import { ApiError } from './errors.js';
 import type { Io } from './io.js';
-import { listAll, type AllFlags, type Followed } from './listing.js';
+import { EVERY_MS, listAll, type AllFlags, type Followed } from './listing.js';
 import { matching, SessionRows } from './sessions/session-rows.js';
 import { stateOf, type Session } from './sessions/view.js';
 import { table } from './table.js';
@@ -26,6 +25,8 @@ interface SessionLoad extends Tokens {
   readonly context_pct?: number;
 }
 
+/** The states of sessions that have a process, or get one now. */
+const RUNNING = ['creating', 'active', 'draining'];
 const NONE: Tokens = { input_tokens: 0, output_tokens: 0, cost_usd_estimate: 0 };
 const total = (of: Tokens): number => of.input_tokens + of.output_tokens;
 const shown = (of: Tokens): string[] => [String(of.input_tokens), String(of.output_tokens), `$${of.cost_usd_estimate.toFixed(4)}`];
@@ -34,7 +35,7 @@ const shown = (of: Tokens): string[] => [String(of.input_tokens), String(of.outp
 export function addTop(program: Command, io: Io): void {
   const top = withCity(withTarget(program.command('top').description('list cities by what they use and do now; in a city its sessions')))
     .option('--json', 'print one JSON line for each')
-    .option('-w, --watch', 'go on with what changes, until Ctrl-C');
+    .option('-w, --watch', `go on with what changes, until Ctrl-C; cities are read again every ${EVERY_MS / 1_000} s`);
   withExamples(top, 'svc top', 'svc top --city alpha --watch', 'svc top --no-city -o json');
   top.action(async (_options, action: Command) => {
     const context = contextOf(action, io);
@@ -45,6 +46,7 @@ export function addTop(program: Command, io: Io): void {
         empty: 'no city runs',
         show: (loads) => cityTable(loads, io),
         page: async () => ({ items: await cityLoads(context.api) }),
+        everyMs: EVERY_MS,
       });
     const loads = new SessionLoads(context.api, city);
     return listAll<SessionLoad>(common, {
@@ -56,38 +58,30 @@ export function addTop(program: Command, io: Io): void {
   });
 }
 
-async function cityLoads(api: Api): Promise<CityLoad[]> {
-  const cities = (await citiesOf(api)).filter(({ running }) => running);
-  const loads: CityLoad[] = [];
-  // One after the other: a supervisor may have thousands.
-  for (const { name } of cities) {
-    const params = { path: { cityName: name } };
-    const both = await Promise.all([
-      ask(api, (signal) => api.http.GET('/v0/city/{cityName}/status', { params, signal })),
-      ask(api, (signal) => api.http.GET('/v0/city/{cityName}/usage', { params, signal })),
-    ]).catch(gone);
-    if (both === undefined) continue;
-    const [{ data: status }, { data: usage }] = both;
-    const waiting = (status.waiting ?? []).reduce((sum, { count }) => sum + count, 0);
-    const { recent } = usage;
-    loads.push({
-      name,
-      running_agents: status.agents.running,
-      in_progress: status.work.in_progress,
-      ready: status.work.ready,
-      waiting,
-      input_tokens: recent.input_tokens,
-      output_tokens: recent.output_tokens,
-      cost_usd_estimate: recent.cost_usd_estimate,
-    });
-  }
-  return loads.sort((a, b) => total(b) - total(a) || b.running_agents - a.running_agents || a.name.localeCompare(b.name));
-}
+const PAGE = 1_000;
 
-/** A city that has stopped meanwhile is left out. */
-function gone(error: unknown): undefined {
-  if (error instanceof ApiError && error.status === 404) return undefined;
-  throw error;
+/** Of a thousand cities two answers: who watches many asks for them again and again. */
+async function cityLoads(api: Api): Promise<CityLoad[]> {
+  const query = { limit: PAGE };
+  const [cities, usage] = await Promise.all([
+    allOf<Schemas['OverviewCity']>(async (at) => {
+      const params = { query: { ...query, ...at } };
+      return (await ask(api, (signal) => api.http.GET('/v0/overview', { params, signal }))).data;
+    }),
+    allOf<Schemas['CityUsage']>(async (at) => {
+      const params = { query: { ...query, ...at } };
+      return (await ask(api, (signal) => api.http.GET('/v0/usage', { params, signal }))).data;
+    }),
+  ]);
+  const used = new Map(usage.map(({ city, recent }) => [city, recent]));
+  const loads = cities.flatMap(({ name, running, sessions, in_progress, ready }): CityLoad[] => {
+    if (!running) return [];
+    const { input_tokens, output_tokens, cost_usd_estimate } = used.get(name) ?? NONE;
+    const running_agents = RUNNING.reduce((sum, state) => sum + (sessions[state] ?? 0), 0);
+    const waiting = sessions['start-pending'] ?? 0;
+    return [{ name, running_agents, in_progress, ready, waiting, input_tokens, output_tokens, cost_usd_estimate }];
+  });
+  return loads.sort((a, b) => total(b) - total(a) || b.running_agents - a.running_agents || a.name.localeCompare(b.name));
 }
 
 const SESSIONS = 500;

@@ -862,4 +862,12 @@ export const CLIENT: readonly Guard[] = [
     test: 'src/cli/each.spec.ts',
     name: 'though what they tell cannot be written',
   },
+  {
+    guard: 'Whoever watches what cities use asks after some time, and not for each event of each of them.',
+    file: 'src/cli/top.command.ts',
+    find: '        everyMs: EVERY_MS,\n',
+    replace: '',
+    test: 'src/cli/top.spec.ts',
+    name: 'follows no events',
+  },
 ];
