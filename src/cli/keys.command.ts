@@ -1,9 +1,11 @@
 import { Option, type Command } from 'commander';
+import { allOf } from '../client/pages.js';
 import { ConnectionError } from '../client/problems.js';
 import { ask, type Api, type Schemas } from './api.js';
 import { citiesOf } from './cities/cities-of.js';
 import { collect, contextOf, flagsOf, pathOf, printJson, withExamples, withTarget } from './command.js';
-import { ApiError, TimedOutError, UnreachableError } from './errors.js';
+import { ApiError, CliError, TimedOutError, UnreachableError } from './errors.js';
+import { EXIT } from './exit-codes.js';
 import { hinted } from './identity.js';
 import type { Io } from './io.js';
 import { EVERY_MS, listAll, withRereading, type AllFlags } from './listing.js';
@@ -87,10 +89,21 @@ function areAsked(api: Api): Promise<boolean> {
   );
 }
 
-/** Ids are what a list shows first; a name does not do. */
+const ID = /^[0-9a-f]{12}$/;
+
+/** A key by its id, or by its name, which no other has that is not revoked. @throws CliError when none is called so */
+async function keyOf(api: Api, given: string): Promise<string> {
+  if (ID.test(given)) return given;
+  const keys = await allOf<Schemas['ApiKeyResponse']>(
+    async (query) => (await ask(api, (signal) => api.http.GET('/v0/keys', { params: { query }, signal }))).data,
+  );
+  const found = keys.find(({ name }) => name === given);
+  if (found === undefined) throw new CliError(`no key has the id or the name ${plain(given)}; see \`svc key list\``, EXIT.notFound);
+  return found.id;
+}
+
 function ofKey(error: unknown): never {
-  if (error instanceof ApiError && [404, 422].includes(error.status)) return hinted(error.status, 'see `svc key list`')(error);
-  throw error;
+  return hinted(404, 'see `svc key list`')(error);
 }
 
 function addList(key: Command, io: Io): void {
@@ -129,16 +142,17 @@ function allowed(scopes: readonly Scope[]): { scope: 'read' | 'write' } | { righ
 function addRotate(key: Command, io: Io): void {
   const rotate = key
     .command('rotate')
-    .argument('<id>', 'id of the key, as in the list')
+    .argument('<key>', 'the key: its id or its name')
     .description('give a key a new secret, which is shown once')
     .option('--grace <duration>', 'for how long the secret before is good, too; 0s ends it at once', '1h')
     .option('--json', 'print the answer as one JSON line');
   withTarget(rotate);
-  withExamples(rotate, 'svc key rotate 4be01f9c2d77', 'svc key rotate 4be01f9c2d77 --grace 0s');
-  rotate.action(async (id: string, _options, command: Command) => {
+  withExamples(rotate, 'svc key rotate ann', 'svc key rotate 4be01f9c2d77 --grace 0s');
+  rotate.action(async (given: string, _options, command: Command) => {
     const flags = flagsOf<{ grace: string; json?: boolean }>(command);
     const { api } = contextOf(command, io);
     const body = { grace_seconds: Math.ceil(spanOf('--grace', flags.grace) / 1_000) };
+    const id = await keyOf(api, given);
     const params = { path: { id } };
     const { data } = await ask(api, (signal) => api.http.POST('/v0/keys/{id}/rotate', { params, body, signal }))
       .catch(lostRotation(body.grace_seconds))
@@ -166,11 +180,12 @@ function lostRotation(graceS: number): (error: unknown) => never {
 }
 
 function addRevoke(key: Command, io: Io): void {
-  const revoke = key.command('revoke').argument('<id>', 'id of the key, as in the list').description('take a key back; its streams end');
+  const revoke = key.command('revoke').argument('<key>', 'the key: its id or its name').description('take a key back; its streams end');
   withTarget(revoke);
-  withExamples(revoke, 'svc key revoke 4be01f9c2d77');
-  revoke.action(async (id: string, _options, command: Command) => {
+  withExamples(revoke, 'svc key revoke ann', 'svc key revoke 4be01f9c2d77');
+  revoke.action(async (given: string, _options, command: Command) => {
     const { api } = contextOf(command, io);
+    const id = await keyOf(api, given);
     await ask(api, (signal) => api.http.DELETE('/v0/keys/{id}', { params: { path: { id } }, signal })).catch(ofKey);
     await io.out(`key ${id} is revoked\n`);
   });

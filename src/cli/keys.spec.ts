@@ -86,3 +86,39 @@ describe('svc key rotate', () => {
     );
   });
 });
+
+describe.each([
+  ['revoke', 'DELETE /v0/keys/4be01f9c2d77', ''],
+  ['rotate', 'POST /v0/keys/4be01f9c2d77/rotate', '/rotate'],
+])('svc key %s', (verb, line, path) => {
+  const asked = async (given: string) => {
+    const items = [
+      { id: '4be01f9c2d76', name: 'anna' },
+      { id: '4be01f9c2d77', name: 'ann' },
+    ];
+    server = await testServer({
+      '/v0/keys': (request, response) =>
+        json(response, request.url!.includes('cursor') ? { items: items.slice(1) } : { items: items.slice(0, 1), next_cursor: 'next' }),
+      [`/v0/keys/4be01f9c2d77${path}`]: (_request, response) => json(response, { name: 'ann', key: 'svc_x', previous_until: null }),
+    });
+    const io = fakeIo({ env: { SVC_API_URL: server.url } });
+    return { code: await runCli(['key', verb, given], io), stderr: io.stderr, lines: server.requests.map((request) => request.line) };
+  };
+
+  it('takes an id, and asks for no other key', async () => {
+    expect(await asked('4be01f9c2d77')).toMatchObject({ code: 0, lines: [line] });
+  });
+
+  it('takes a name', async () => {
+    expect(await asked('ann')).toMatchObject({ code: 0, lines: ['GET /v0/keys', 'GET /v0/keys?cursor=next', line] });
+  });
+
+  it('refuses what no key is called', async () => {
+    const refused = await asked('an');
+    expect([refused.code, refused.stderr, refused.lines.length]).toEqual([
+      3,
+      `svc key ${verb}: no key has the id or the name an; see \`svc key list\`\n`,
+      2,
+    ]);
+  });
+});
