@@ -165,7 +165,7 @@ describe('svc key and svc audit', () => {
     const { stdout, stderr } = await run('key', 'create', '--name', 'bob', '--scope', 'read');
     expect(stdout).toMatch(/^svc_/);
     expect(stderr).toMatch(/it is not shown again:\nwarning: the server asks nobody for a key: start it with SVC_AUTH=keys\n$/);
-    for (const id of ['bob', '0123456789ab'])
+    for (const id of ['alice', '0123456789ab'])
       for (const name of ['rotate', 'revoke']) expect(await refused('key', name, id)).toMatch(/; see `svc key list`\n$/);
   });
 
