@@ -32,6 +32,12 @@ describe('several names', () => {
     expect(io.stderr).toBe('svc bead close: al-2: not_found: no such bead\nsvc bead close: 1 of 3 failed, the rest is done\n');
   });
 
+  // Guard: nobody was told what had been done.
+  it('are told as jq makes them although one fails', async () => {
+    expect(await close(routes(), 'al-1', 'al-2', 'al-3', '--jq', '.[].id')).toBe(1);
+    expect([io.stdout, io.stderr]).toEqual(['al-1\nal-3\n', expect.stringContaining('al-2: not_found: no such bead\n')]);
+  });
+
   it('are one JSON line each, with the name', async () => {
     expect(await close(routes(), 'al-1', 'al-3', '--json')).toBe(0);
     expect(io.stdout).toBe('{"id":"al-1","status":"closed"}\n{"id":"al-3","status":"closed"}\n');

@@ -193,7 +193,8 @@ export class Output implements Io {
     }
     const asList = this.#many && !this.#live && !(failed && this.#count === 0);
     if (this.#jq !== undefined) {
-      if (!asList || failed) return;
+      // Half of a list would pass for all of it; what was done is told, though something else has failed.
+      if (!asList || (failed && this.io.finishes !== true)) return;
       return this.#print(this.#values);
     }
     if (this.#format === 'json' && asList) await this.io.out(this.#count === 0 ? '[]\n' : '\n]\n');
