@@ -25,7 +25,10 @@ export interface SendOptions {
 /** What is told on the way to the end of a turn. */
 export interface TurnOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Each question that the session asks people meanwhile, once. What it answers is sent to the session, unless somebody else was first. */
+  /**
+   * Each question that the session asks people meanwhile, once. What it answers is sent to the session, unless somebody else was first. One
+   * whose `metadata.answerable` is `false` only an interruption ends: an answer to it is refused (501), and the wait fails with that.
+   */
   readonly onQuestion?: (question: Question) => Answer | undefined | Promise<Answer | undefined>;
   /** Each frame of the turn, in order. */
   readonly onFrame?: (frame: SessionFrame) => void;
