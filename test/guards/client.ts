@@ -878,4 +878,12 @@ export const CLIENT: readonly Guard[] = [
     test: 'src/cli/each.spec.ts',
     name: 'as jq makes them although one fails',
   },
+  {
+    guard: 'Whoever asks why the root of a run is open is told of its steps, and not to wait for an agent.',
+    file: 'src/cli/why/why-bead.ts',
+    find: "if (bead.issue_type === 'molecule')",
+    replace: "if (bead.issue_type === 'wisp')",
+    test: 'src/cli/why/why-bead.spec.ts',
+    name: 'says which steps are open',
+  },
 ];

@@ -77,7 +77,11 @@ async function beadReasons(api: Api, city: string, bead: Bead): Promise<Reason[]
   if (deferred !== undefined && Date.parse(deferred) > Date.now())
     reasons.push(reason('it is deferred', [`svc bead update ${id} --no-defer`], deferred));
   if (reasons.length > 0) return reasons;
+  if (bead.issue_type === 'molecule') return [await stepsReason(api, city, id)];
   const who = assignee ?? metadata[ROUTE];
+  // Also one that was slung: a step is never offered.
+  if (assignee === undefined && bead.issue_type === 'step')
+    return [reason('it is ready, and in no queue: whoever does its run closes it', [`svc bead close ${id}`])];
   if (who === undefined) return [reason('it is ready, and nobody was told of it', [`svc sling <agent> ${id}`, `svc bead claim ${id}`])];
   const agent = await orNothing(agentOf(api, city, who));
   const ready = reason(`it is ready for ${who}`, [`${who} takes it`]);
@@ -87,6 +91,15 @@ async function beadReasons(api: Api, city: string, bead: Bead): Promise<Reason[]
       ? [reason(`there is no agent ${who}`, [`svc sling <agent> ${id} --force`])]
       : about(who, await agentReasons(api, city, agent))),
   ];
+}
+
+/** The root of a run whose steps are in no queue: nobody is offered it, wherever it was slung to. */
+async function stepsReason(api: Api, city: string, id: string): Promise<Reason> {
+  const params = { path: { cityName: city, run_id: id } };
+  const run = await orNothing(ask(api, (signal) => api.http.GET('/v0/city/{cityName}/runs/{run_id}', { params, signal })));
+  if (run === undefined) return reason('nobody is offered it: its run is gone', [`svc bead close ${id}`]);
+  const { total, closed } = run.data.progress;
+  return reason(`${total - closed} of ${total} steps of its run are open`, ['the end of the last of them', `svc run show ${id}`]);
 }
 
 const about = (who: string, reasons: readonly Reason[]): Reason[] => reasons.map((one) => ({ ...one, what: `${who}: ${one.what}` }));
