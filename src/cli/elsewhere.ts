@@ -1,6 +1,13 @@
 /** Words that people bring along from other clients, and what is meant here. Without a command before them they count everywhere. */
 const MEANT: Readonly<Record<string, string>> = {
   'svc city delete': '`svc city unregister` lets go of a city; its directory stays',
+  'svc city remove': '`svc city unregister` lets go of a city; its directory stays',
+  'svc context remove': '`svc context delete`',
+  'svc pool': '`svc agent list` has the members of pools, `svc agent update POOL --max-active-sessions N` makes one larger or smaller',
+  'svc status': '`svc overview`, or `svc city status`',
+  'svc ready': '`svc bead ready`',
+  'svc suspend': '`svc city suspend`, `svc rig suspend` or `svc agent suspend`',
+  'svc resume': '`svc city resume`, `svc rig resume` or `svc agent resume`',
   'svc session delete': '`svc session close`',
   'svc session logs': '`svc session watch`, or `svc agent output AGENT`',
   'svc session tail': '`svc session watch`, or `svc logs AGENT --follow`',
