@@ -40,6 +40,7 @@ const ARGUMENTS: Readonly<Record<string, Readonly<Record<string, readonly NameKi
   rig: { name: ['rigs'] },
   run: { id: ['runs'] },
   context: { name: ['contexts'] },
+  key: { key: ['keys'] },
   sling: { target: ['agents'], bead: ['beads'] },
   why: { name: ['beads', 'agents', 'sessions'] },
 };

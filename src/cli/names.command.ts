@@ -9,7 +9,7 @@ import type { Io } from './io.js';
 
 /** What shells complete by name. */
 const LISTED = ['orders', 'formulas', 'services', 'rigs', 'runs'] as const;
-export const KINDS = ['cities', 'agents', 'beads', 'convoys', 'sessions', ...LISTED, 'contexts'] as const;
+export const KINDS = ['cities', 'keys', 'agents', 'beads', 'convoys', 'sessions', ...LISTED, 'contexts'] as const;
 export type NameKind = (typeof KINDS)[number];
 
 /** A name and what is behind it. */
@@ -66,7 +66,7 @@ async function namesOf(kind: NameKind, flags: Record<string, string>, io: Io, ac
   const limit = AbortSignal.any([io.signal, AbortSignal.timeout(LIMIT_MS)]);
   const context = contextOf(action, { ...plainIo(io), signal: limit });
   const { api } = context;
-  const { city } = kind === 'cities' ? { city: '' } : await context.scope();
+  const { city } = kind === 'cities' || kind === 'keys' ? { city: '' } : await context.scope();
   if (city === undefined) return [];
   const key = [api.url, city, kind].join(' ');
   const file = cacheFile(io);
@@ -101,11 +101,17 @@ async function ask({ client }: Api, cityName: string, kind: Exclude<NameKind, 'c
   switch (kind) {
     case 'cities':
       return ((await client.get('/v0/cities', { signal })).items ?? []).map(({ name, path: dir }) => [name, dir]);
-    case 'agents':
-      return ((await client.get('/v0/city/{cityName}/agents', { path, signal })).items ?? []).map(({ name, description }) => [
-        name,
-        description ?? '',
+    case 'keys':
+      return ((await client.get('/v0/keys', { signal })).items ?? []).map(({ id, name }) => [name, id]);
+    case 'agents': {
+      const { items } = await client.get('/v0/city/{cityName}/agents', { path, signal });
+      // A pool is what is slung to and changed; its members come behind it.
+      const found = (items ?? []).flatMap(({ name, pool, description: about = '' }): Named[] => [
+        ...(pool === undefined ? [] : [[pool, about] as const]),
+        [name, about],
       ]);
+      return [...new Map(found)];
+    }
     case 'beads':
       return ((await client.get('/v0/city/{cityName}/beads', { path, query: { limit: MOST }, signal })).items ?? []).map(
         ({ id, title }) => [id, title],

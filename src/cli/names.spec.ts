@@ -48,6 +48,19 @@ it.each<[string, string, object, string]>([
   expect((await names([kind], { SVC_API_URL: server.url, SVC_CITY: 'alpha' })).stdout).toBe(expected);
 });
 
+it('of agents have their pools before the members', async () => {
+  const member = (name: string) => ({ name, pool: 'web/worker', description: 'works' });
+  const items = [member('web/worker-1'), member('web/worker-2'), { name: 'mayor' }];
+  server = await testServer({ '/v0/city/alpha/agents': (_request, response) => json(response, { items }) });
+  const { stdout } = await names(['agents'], { SVC_API_URL: server.url, SVC_CITY: 'alpha' });
+  expect(stdout).toBe('web/worker\tworks\nweb/worker-1\tworks\nweb/worker-2\tworks\nmayor\t\n');
+});
+
+it('of keys are those of the service', async () => {
+  server = await testServer({ '/v0/keys': (_request, response) => json(response, { items: [{ id: '4be01f9c2d77', name: 'ann' }] }) });
+  expect((await names(['keys'], { SVC_API_URL: server.url })).stdout).toBe('ann\t4be01f9c2d77\n');
+});
+
 it('are nothing, without a word, where nobody answers or nothing is known', async () => {
   const gone = await testServer({});
   await gone.close();
