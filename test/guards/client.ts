@@ -886,4 +886,20 @@ export const CLIENT: readonly Guard[] = [
     test: 'src/cli/why/why-bead.spec.ts',
     name: 'says which steps are open',
   },
+  {
+    guard: 'What a program says to a session is said once its stream has begun, or the answer would be left out.',
+    file: 'src/cli/attach/attach-lines.ts',
+    find: '      await begun;\n',
+    replace: '      void begun;\n',
+    test: 'src/cli/attach/attach-lines.spec.ts',
+    name: 'however late its stream begins',
+  },
+  {
+    guard: 'Whoever says something to a closed session is told that it takes nothing.',
+    file: 'src/cli/attach/attach-lines.ts',
+    find: 'if (closed && any) await sending;',
+    replace: '',
+    test: 'src/cli/attach/attach-lines.spec.ts',
+    name: 'a closed session takes no line',
+  },
 ];

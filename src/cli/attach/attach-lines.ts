@@ -69,6 +69,15 @@ export async function attachLines(attaching: Attaching): Promise<void> {
     if (attaching.session !== undefined) resolve();
     signal.addEventListener('abort', () => resolve(), { once: true });
   });
+  let any = false;
+  const closed = attaching.session?.state === 'closed';
+  // What is said before the stream has begun would be part of what was said before, of which `--tail` leaves out some.
+  let begin = (): void => undefined;
+  const begun = new Promise<void>((resolve) => {
+    begin = resolve;
+    if (attaching.session === undefined || closed) resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
   const conversation = api.client.session(city, id);
   const ofPerson = async (): Promise<void> => {
     const talk = new Talk({
@@ -92,10 +101,10 @@ export async function attachLines(attaching: Attaching): Promise<void> {
   };
   const ofProgram = async (): Promise<void> => {
     let sent: string | undefined;
-    let any = false;
     for await (const line of lines) {
       if (line.trim() === '') continue;
       any = true;
+      await begun;
       const turn = await conversation.send(line, { signal }).catch(failing(api));
       made();
       try {
@@ -125,8 +134,11 @@ export async function attachLines(attaching: Attaching): Promise<void> {
     for await (const frame of telling(api, conversation.follow({ thinking, signal, onPause }))) {
       shown.take(frame);
       await io.out(view.frame(frame));
+      if (frame.event === 'structured' || frame.event === 'heartbeat') begin();
       ended();
     }
+    // The stream of a closed session ends before it is known that it takes no line.
+    if (closed && any) await sending;
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {
