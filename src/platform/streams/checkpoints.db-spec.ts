@@ -211,5 +211,17 @@ describe('opaque ids', () => {
     expect(await stored()).toBe(before - 2);
     const orphan = await repository.insertCursor(root, new Map([[2, 8]]));
     for (const gone of [id, await idOf(orphan)]) await expect(checkpoints.resolve(gone, 'id')).rejects.toThrow(/^cursor_expired: /);
+    await age(26);
+    const all = await stored();
+    expect([await repository.purgeSteps(), await repository.purgeSteps(), await stored()]).toEqual([1, 0, all - 1]);
+  });
+
+  // Guard: one statement that drops gigabytes keeps all that it has locked, and what it reads, for as long.
+  it('are dropped a few chains at a time', async () => {
+    const { repository } = a.hub;
+    for (let n = 0; n < 5; n++) await repository.insertCursor(undefined, new Map([[1, n]]));
+    await age(26);
+    const before = await stored();
+    expect([await repository.purgeCursors(2), await stored()]).toEqual([2, before - 2]);
   });
 });

@@ -1,3 +1,5 @@
+import type { Rate } from '../config/config.js';
+import { Buckets } from '../http/buckets.js';
 import { AppLogger } from '../logging/logger.js';
 import { parseOpaque, placeOf } from './cursor.js';
 import type { PositionSeal } from './position-seal.js';
@@ -19,6 +21,10 @@ const RENEW_MS = 30 * 60_000;
 /** What a page token counts from: a stored position that is kept for a day yet, and is near. */
 const TOKEN_BASE_MS = 60 * 60_000;
 const TOKEN_MOVED_LIMIT = 256;
+/** Positions that were stored last for requests are kept in mind, each with all its streams: readers of other cities have others. */
+const OWN_KEPT = 4;
+/** What requests of one key may have stored by this process: a row is as large as there are cities. */
+export const OWN_RATE: Rate = { perSecond: 60 / 3_600, burst: 60 };
 
 /** How far a stream is, with its name: ids go on naming one that has left, and not everybody may see it. */
 interface Moved {
@@ -38,12 +44,20 @@ class Base implements CheckpointBase {
     readonly root: number,
     readonly seqs: ReadonlyMap<number, number>,
     readonly seal: PositionSeal,
+    readonly at = 0,
   ) {}
   seqOf(streamId: number): number {
     return this.seqs.get(streamId) ?? 0;
   }
   has(streamId: number): boolean {
     return this.seqs.has(streamId);
+  }
+  /** Whether up to `most` of these differ from it, and it has no others: a position that counts from it names all of its streams. */
+  isNear(vector: ReadonlyMap<number, number>, most: number): boolean {
+    let left = most;
+    for (const [id, seq] of vector) if (this.seqs.get(id) !== seq && --left < 0) return false;
+    for (const id of this.seqs.keys()) if (!vector.has(id)) return false;
+    return true;
   }
 }
 
@@ -62,6 +76,9 @@ export class Checkpoints {
   /** Streams beyond the base, and those that moved while the next base is being written. */
   #moved = new Map<number, Moved>();
   #movedMeanwhile = new Map<number, Moved>();
+  /** Stored for requests, the newest first. */
+  #owned: readonly Base[] = [];
+  readonly #shares = new Buckets();
 
   constructor(
     private readonly repository: StreamLogRepository,
@@ -99,6 +116,7 @@ export class Checkpoints {
   /** Begins anew: what it counts from is of an epoch that has ended. What is being written is not used any more. */
   forget(): void {
     this.#base = undefined;
+    this.#owned = [];
     this.#moved = new Map();
     this.#movedMeanwhile = new Map();
     this.#generation++;
@@ -137,23 +155,48 @@ export class Checkpoints {
     return new OpaquePosition(base, moved);
   }
 
-  /** A position with a stored row of its own, for a subscriber far from the hub's place. */
-  async own(vector: ReadonlyMap<number, number>): Promise<OpaquePosition> {
-    const seqs = new Map(vector);
-    const id = await this.repository.insertCursor(undefined, seqs);
-    return new OpaquePosition(new Base(id, id, seqs, await this.repository.seal()), []);
+  /**
+   * A position for who is far from the hub's place. It counts from one that was stored for another request, where up to `most` streams differ from that;
+   * otherwise it has a stored row of its own.
+   */
+  async own(vector: ReadonlyMap<number, number>, most = TOKEN_MOVED_LIMIT): Promise<OpaquePosition> {
+    return this.#near(vector, most) ?? (await this.#store(vector));
+  }
+
+  /** The same for requests of a key. Undefined when it has had its share stored: the names of the cities do as well, and are long. */
+  async ownOf(key: string | undefined, vector: ReadonlyMap<number, number>): Promise<OpaquePosition | undefined> {
+    const near = this.#near(vector, TOKEN_MOVED_LIMIT);
+    if (near !== undefined) return near;
+    return this.#shares.take(key ?? '', OWN_RATE) > 0 ? undefined : this.#store(vector);
   }
 
   /**
-   * A position after another one, which counts from what that did, where it is near enough; otherwise with a stored row of its own. What the other names goes
+   * A position after another one, which counts from what that did, where it is near enough; otherwise as `ownOf`. What the other names goes
    * on being named as it did: a stream that all is told of is in no `vector`, and would be where it was stored.
    */
-  async after({ positions, base }: Resolved, vector: ReadonlyMap<number, number>): Promise<OpaquePosition> {
-    if (base === undefined) return this.own(vector);
+  async after(key: string | undefined, from: Resolved, vector: ReadonlyMap<number, number>): Promise<OpaquePosition | undefined> {
+    const { positions, base } = from;
+    if (base === undefined) return this.ownOf(key, vector);
     const all = new Map([...positions, ...vector]);
     let moved = 0;
     for (const [id, seq] of all) if (seq !== base.seqOf(id) || !base.has(id)) moved++;
-    return moved > TOKEN_MOVED_LIMIT ? this.own(vector) : new OpaquePosition(base, all);
+    return moved > TOKEN_MOVED_LIMIT ? this.ownOf(key, vector) : new OpaquePosition(base, all);
+  }
+
+  #near(vector: ReadonlyMap<number, number>, most: number): OpaquePosition | undefined {
+    const base = this.#owned.find((one) => Date.now() - one.at < TOKEN_BASE_MS && one.isNear(vector, most));
+    return base === undefined ? undefined : new OpaquePosition(base, vector);
+  }
+
+  async #store(vector: ReadonlyMap<number, number>): Promise<OpaquePosition> {
+    const seqs = new Map(vector);
+    const at = Date.now();
+    const generation = this.#generation;
+    const id = await this.repository.insertCursor(undefined, seqs);
+    const base = new Base(id, id, seqs, await this.repository.seal(), at);
+    // A primary that took over meanwhile may not have it.
+    if (generation === this.#generation) this.#owned = [base, ...this.#owned].slice(0, OWN_KEPT);
+    return new OpaquePosition(base, []);
   }
 
   /** The positions an opaque id stands for. @throws 400 invalid_cursor, 410 cursor_expired. */

@@ -8,6 +8,7 @@ import { LATELY_MS } from '../event-log/event-log.js';
 import { MovedStreams } from '../event-log/moved.js';
 import { Lifecycle } from '../health/lifecycle.js';
 import { Metrics } from '../health/metrics.js';
+import { repeat } from '../health/repeat.js';
 import { AppLogger } from '../logging/logger.js';
 import { sleep } from '../time/clock.js';
 import { asking } from '../turns/asking.js';
@@ -27,7 +28,8 @@ import { StreamLogRepository, type StreamRow, type WireRow } from './stream-log.
 import { SupervisorSource } from './supervisor-source.js';
 import { COMPOSITE_LIMIT } from './positions.js';
 
-/** How often stored cursors that nobody may resume from any more are dropped. */
+/** How often what is stored is asked whether it is old, and what nobody may resume from any more is dropped. */
+const RENEW_MS = 10 * 60_000;
 const PURGE_MS = 10 * 60_000;
 const FULL_READ_MS = 60_000;
 const TICK_MS = 250;
@@ -130,6 +132,13 @@ export class StreamHub implements Feed, OnModuleInit {
     const unlisten = this.moved.listen((moved) => this.#hint({ kind: 'moved', heads: new Map(moved.map((m) => [m.stream, m.head])) }));
     this.listener.listen({ hint: (hint) => this.#hint(hint), connected: () => this.#readAll() });
     void this.#poll();
+    // Beside the poll: while the database drops much, events go on being read.
+    repeat(this.lifecycle, this.log, {
+      name: 'stored cursors',
+      everyMs: PURGE_MS,
+      phase: 'streams',
+      work: (signal) => this.#purge(signal),
+    });
     const ticking = setInterval(() => this.#tick(), TICK_MS);
     this.lifecycle.onStop('streams', 'event streams', async () => {
       unlisten();
@@ -297,20 +306,24 @@ export class StreamHub implements Feed, OnModuleInit {
   }
 
   async #poll(): Promise<void> {
-    let purgedAt = performance.now();
+    let renewedAt = performance.now();
     while (!this.#stopped) {
       try {
         await this.refresh();
-        if (performance.now() - purgedAt > PURGE_MS) {
-          purgedAt = performance.now();
+        if (performance.now() - renewedAt > RENEW_MS) {
+          renewedAt = performance.now();
           await this.checkpoints.renew();
-          await this.repository.purgeCursors();
         }
       } catch (error) {
         this.log.debug({ err: error }, 'heads could not be read');
       }
       await sleep(this.listener.pollMs, this.#stop.signal);
     }
+  }
+
+  async #purge(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted && (await this.repository.purgeCursors()) > 0);
+    while (!signal.aborted && (await this.repository.purgeSteps()) > 0);
   }
 
   get #supervisor(): StreamState | undefined {

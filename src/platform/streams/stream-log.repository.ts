@@ -50,6 +50,8 @@ export interface Range {
 const FEW = 4;
 /** From the beginning of a chain. Every id counts from a chain that is younger than an hour, so it is good for a day. */
 const CURSORS_KEPT = '25 hours';
+/** Chains that are dropped in one statement: each may have a row of all cities, and 64 of some. */
+const PURGED_AT_ONCE = 100;
 /** Streams that moved within this time are re-read by the poll; it must exceed the longest transaction. */
 const RECENT = '60 seconds';
 
@@ -203,11 +205,36 @@ export class StreamLogRepository {
   }
 
   /**
-   * Drops chains of stored cursors that began more than a day ago. A chain goes as a whole: one without its root would
-   * name some streams only, and who resumes there would be taken to the heads of the others.
+   * Drops chains of stored cursors that began more than a day ago, up to `limit` at once, and says how many. A chain goes as a whole: one without its root
+   * would name some streams only, and who resumes there would be taken to the heads of the others. What other replicas are dropping is left to them.
    */
-  async purgeCursors(): Promise<void> {
-    const old = `created_at < now() - interval '${CURSORS_KEPT}'`;
-    await this.pool.query(`delete from event_cursors where ${old} or root_id in (select id from event_cursors where ${old})`);
+  async purgeCursors(limit = PURGED_AT_ONCE): Promise<number> {
+    const { rows } = await this.pool.query<{ n: number }>(
+      `with roots as (
+          delete from event_cursors where id in (
+            select id from event_cursors where root_id is null and created_at < now() - interval '${CURSORS_KEPT}'
+            order by created_at limit $1 for update skip locked
+          ) returning id
+        ), steps as (
+          delete from event_cursors where root_id in (select id from roots)
+        )
+        select count(*)::int as n from roots`,
+      [limit],
+    );
+    return rows[0]!.n;
+  }
+
+  /** Drops steps that were stored when their chain had been dropped: nothing counts from them. */
+  async purgeSteps(limit = PURGED_AT_ONCE): Promise<number> {
+    const { rowCount } = await this.pool.query(
+      `delete from event_cursors where id in (
+          select c.id from event_cursors c
+          where c.created_at < now() - interval '${CURSORS_KEPT}' and c.root_id is not null
+            and not exists (select from event_cursors r where r.id = c.root_id)
+          order by c.created_at limit $1 for update of c skip locked
+        )`,
+      [limit],
+    );
+    return rowCount ?? 0;
   }
 }

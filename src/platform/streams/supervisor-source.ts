@@ -172,7 +172,7 @@ export class SupervisorSource implements ChannelSource {
     const vector = new Map(elsewhere);
     for (const stream of this.streams) if (!vector.has(stream.id)) vector.set(stream.id, stream.position);
     for (const [id, { name, head }] of this.feed.lately()) if (this.scope.inFeed(name) && !vector.has(id)) vector.set(id, head);
-    return this.checkpoints.own(vector);
+    return this.checkpoints.own(vector, CHUNK_STREAMS);
   }
 }
 

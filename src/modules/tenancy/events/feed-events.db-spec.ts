@@ -6,7 +6,7 @@ import type { Tx } from '../../../platform/database/transactions.js';
 import { EventLog } from '../../../platform/event-log/event-log.js';
 import { MovedStreams } from '../../../platform/event-log/moved.js';
 import { AppLogger, createLogger } from '../../../platform/logging/logger.js';
-import { Checkpoints } from '../../../platform/streams/checkpoints.js';
+import { Checkpoints, OWN_RATE } from '../../../platform/streams/checkpoints.js';
 import type { StreamHub } from '../../../platform/streams/hub.js';
 import { StreamLogRepository } from '../../../platform/streams/stream-log.repository.js';
 import { cloneDatabase, type TestDatabase } from '../../../../test/support/database.js';
@@ -88,8 +88,59 @@ describe('a list from a position', () => {
     const page = await list({ after_cursor: from, limit: '1' });
     await sql`update event_cursors set created_at = created_at - interval '61 minutes'`.execute(db);
     const before = await stored();
-    expect((await list({ cursor: page.next_cursor!, limit: '1' })).items.map(({ type }) => type)).toEqual(['x.1']);
+    const now = Date.now;
+    Date.now = () => now() + 61 * 60_000;
+    try {
+      expect((await list({ cursor: page.next_cursor!, limit: '1' })).items.map(({ type }) => type)).toEqual(['x.1']);
+    } finally {
+      Date.now = now;
+    }
     expect((await stored()) - before).toBe(1);
+  });
+
+  /** A page of what was said since, with more to come: from names, as whoever polls with what the last answer said. */
+  const poll = async (): Promise<Body> => {
+    const from = (await list({})).event_cursor;
+    await say(cities[0]!, 'x.one');
+    await say(cities[1]!, 'x.two');
+    return list({ after_cursor: from, limit: '1' });
+  };
+
+  // Guard: each page had a row with all cities, which stayed for a day.
+  it('stores one position for many who come with names, and none for the next that is near', async () => {
+    const before = await stored();
+    const pages: Body[] = [];
+    for (let n = 0; n < 20; n++) pages.push(await poll());
+    expect((await stored()) - before).toBe(1);
+    for (const { next_cursor: cursor } of pages.slice(-2))
+      expect((await list({ cursor: cursor!, limit: '1' })).items.map(({ type }) => type)).toEqual(['x.two']);
+    expect((await stored()) - before).toBe(1);
+  });
+
+  // Guard: what is told of a city that somebody else's position names would be told twice, or to who may not see it.
+  it('counts from no position that names other cities', async () => {
+    await poll();
+    await change((tx) => log.leaveStream(tx, cities[19]!));
+    await sql`update event_streams set last_ts = now() - interval '1 day' where name = ${cities[19]!}`.execute(db);
+    const before = await stored();
+    const page = await poll();
+    expect((await stored()) - before).toBe(1);
+    await say(cities[19]!, 'x.late');
+    expect((await list({ cursor: page.next_cursor! })).items.map(({ type }) => type)).toEqual(['x.two']);
+  });
+
+  // Guard: who asks for other cities each time could have as much stored as the disk takes.
+  it('stores no more for one key than its share, and goes on with names', async () => {
+    const before = await stored();
+    const from = (await list({})).event_cursor;
+    for (const name of cities.slice(0, 2)) await say(name, 'x.one');
+    const some = Array.from({ length: 150 }, (_, n) =>
+      cities.filter((_city, i) => i < 2 || (i !== 2 + (n % 18) && i !== 2 + (Math.floor(n / 18) % 18))),
+    );
+    let last: Body | undefined;
+    for (const seen of some) last = await list({ after_cursor: from, limit: '1', cities: seen.join() });
+    expect((await stored()) - before).toBe(OWN_RATE.burst);
+    expect((await list({ cursor: last!.next_cursor!, limit: '1' })).items.map(({ type }) => type)).toEqual(['x.one']);
   });
 
   it('tells of a city that joined after the position from its first event, or not at all', async () => {

@@ -34,7 +34,7 @@ export class FeedEventsService {
   ) {}
 
   /** @throws 400 invalid_cursor, 410 cursor_expired. */
-  async list(asked: Asked, scope: Scope, limit: number): Promise<Listed> {
+  async list(asked: Asked, scope: Scope, limit: number, key: string | undefined): Promise<Listed> {
     const { positions, opaque } = await this.#start(asked, scope);
     await this.#narrow(positions, scope);
     const lags = lagging(positions);
@@ -61,7 +61,7 @@ export class FeedEventsService {
     const more = lagging(positions).length > 0;
     return {
       items: await this.repository.envelopes(keys),
-      next: more ? formatFeedToken({ k: 'sv', p: await this.#position(positions, opaque) }, await this.seal()) : undefined,
+      next: more ? formatFeedToken({ k: 'sv', p: await this.#position(positions, opaque, key) }, await this.seal()) : undefined,
       ...total,
     };
   }
@@ -133,12 +133,14 @@ export class FeedEventsService {
     return { total: size === 0 ? 0 : await this.repository.count(lags, cities, filter), estimated: false };
   }
 
-  /** A position that any replica can resolve, short however many cities there are. */
-  async #position(positions: Positions, opaque: Resolved | undefined): Promise<string> {
-    if (positions.size <= COMPOSITE_LIMIT) return formatComposite(new Map([...positions.values()].map((p) => [p.stream.name, p.pos])));
+  /** A position that any replica can resolve, short however many cities there are while the key has not had too many stored. */
+  async #position(positions: Positions, opaque: Resolved | undefined, key: string | undefined): Promise<string> {
+    const named = (): string => formatComposite(new Map([...positions.values()].map((p) => [p.stream.name, p.pos])));
+    if (positions.size <= COMPOSITE_LIMIT) return named();
     const { checkpoints } = this.hub;
     const vector = new Map([...positions].map(([id, p]) => [id, p.pos]));
-    return (await (opaque === undefined ? checkpoints.own(vector) : checkpoints.after(opaque, vector))).id();
+    const position = await (opaque === undefined ? checkpoints.ownOf(key, vector) : checkpoints.after(key, opaque, vector));
+    return position?.id() ?? named();
   }
 }
 

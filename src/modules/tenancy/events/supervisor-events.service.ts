@@ -62,7 +62,7 @@ export class SupervisorEventsService {
     const from = token?.k === 'tq' ? { us: token.t, streamId: token.i, seq: token.s - 1 } : undefined;
     return body(
       eventCursor,
-      position === undefined ? await this.#newest(scope, from, limit) : await this.feed.list(position, scope, limit),
+      position === undefined ? await this.#newest(scope, from, limit) : await this.feed.list(position, scope, limit, caller.keyId),
     );
   }
 
