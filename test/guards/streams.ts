@@ -471,6 +471,22 @@ export const STREAMS: readonly Guard[] = [
     name: 'are dropped a few chains at a time',
   },
   {
+    guard: 'A list of all cities upwards leaves out nothing that was dropped while it was read.',
+    file: 'src/modules/tenancy/events/feed-events.service.ts',
+    find: '    if (passed !== undefined) throw expired(passed);\n',
+    replace: '',
+    test: 'src/modules/tenancy/events/feed-events.db-spec.ts',
+    name: 'is refused when what it begins with is dropped while it is read',
+  },
+  {
+    guard: 'A list of a city upwards leaves out nothing that was dropped while it was read.',
+    file: 'src/modules/tenancy/events/city-events.service.ts',
+    find: 'if (placeOf(ends, after) < floor) throw',
+    replace: 'if (placeOf(ends, after) < floor * 0) throw',
+    test: 'src/modules/tenancy/events/event-lists.db-spec.ts',
+    name: 'answers 410 when what it begins with is dropped while it is read',
+  },
+  {
     guard: 'Lists from names of many cities share a stored position.',
     file: 'src/platform/streams/checkpoints.ts',
     find: 'this.#owned = [base, ...this.#owned].slice(0, OWN_KEPT)',

@@ -39,6 +39,12 @@ export class CityEventsRepository {
     return rows[0];
   }
 
+  /** What the log has dropped of a stream by now. */
+  async floor(streamId: number): Promise<number> {
+    const { rows } = await sql<{ floor: number }>`select floor from event_streams where id = ${streamId}`.execute(this.db);
+    return rows[0]!.floor;
+  }
+
   /** The newest seq that is older than `ms`; the floor when there is none. */
   async seqBefore(streamId: number, ms: number): Promise<number> {
     const { rows } = await sql<{ seq: number }>`select event_seq_before(${streamId}, ${ago(ms)}) as seq`.execute(this.db);

@@ -52,8 +52,15 @@ export class CityEventsService {
           : { ...whole, upto: Math.min(whole.upto, token.s - 1) };
     const limit = query.limit === 0 ? this.limits.defaultPage : query.limit;
     const page = await this.#page(stream, left, filter, ascending, limit);
+    if (ascending) await this.#assertStillKept(stream, left.after);
     const total = await this.#total(stream, whole, filter);
     return { head: stream.head, json: body(page, ascending, total) };
+  }
+
+  /** After what was read upwards from there: what retention has dropped since the first look would be missing in it. */
+  async #assertStillKept({ id, ends }: CityStream, after: number): Promise<void> {
+    const floor = await this.repository.floor(id);
+    if (placeOf(ends, after) < floor) throw expired(floor);
   }
 
   /** The city's stream now, or once it has moved beyond `index`. */
@@ -122,8 +129,11 @@ export class CityEventsService {
 function assertKept(what: string, position: number, stream: CityStream): void {
   const newest = newestBefore(stream, position);
   if (newest !== undefined) throw ahead(what, `${position}`, `${newest}`);
-  if (placeOf(stream.ends, position) < stream.floor)
-    throw problem('cursor_expired', `the log no longer holds this position; the oldest position is ${stream.floor}`);
+  if (placeOf(stream.ends, position) < stream.floor) throw expired(stream.floor);
+}
+
+function expired(floor: number): Error {
+  return problem('cursor_expired', `the log no longer holds this position; the oldest position is ${floor}`);
 }
 
 function body(page: { items: readonly CityEvent[]; more: number | undefined }, ascending: boolean, { total, estimated }: Total): string {

@@ -11,7 +11,7 @@ import type { StreamHub } from '../../../platform/streams/hub.js';
 import { StreamLogRepository } from '../../../platform/streams/stream-log.repository.js';
 import { cloneDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { SupervisorEventsQuery } from './events.schemas.js';
-import { FeedEventsRepository } from './feed-events.repository.js';
+import { FeedEventsRepository, type FeedPart } from './feed-events.repository.js';
 import { FeedEventsService } from './feed-events.service.js';
 import { ListLimits } from './list-limits.js';
 import { SupervisorEventsRepository } from './supervisor-events.repository.js';
@@ -33,6 +33,13 @@ describe('a list from a position', () => {
   let database: TestDatabase;
   let db: Db;
   let supervisor: SupervisorEventsService;
+  let onRead: () => Promise<void>;
+  class Meanwhile extends FeedEventsRepository {
+    override async next(...asked: Parameters<FeedEventsRepository['next']>): Promise<FeedPart> {
+      await onRead();
+      return super.next(...asked);
+    }
+  }
 
   const change = <T>(work: (tx: Tx) => Promise<T>): Promise<T> => db.transaction().execute((tx) => work(tx as unknown as Tx));
   const say = (stream: string, type: string): Promise<unknown> =>
@@ -56,7 +63,8 @@ describe('a list from a position', () => {
     const repository = new StreamLogRepository(db, pool);
     const checkpoints = new Checkpoints(repository, new AppLogger(createLogger('silent', {})), () => new Map());
     const limits = new FewMissed();
-    const feed = new FeedEventsService(new FeedEventsRepository(db), { repository, checkpoints } as unknown as StreamHub, limits);
+    onRead = () => Promise.resolve();
+    const feed = new FeedEventsService(new Meanwhile(db), { repository, checkpoints } as unknown as StreamHub, limits);
     supervisor = new SupervisorEventsService(new SupervisorEventsRepository(db), feed, log, db, limits);
     for (const name of cities) await change((tx) => log.joinStream(tx, name));
     await say('__supervisor__', 'x.joined');
@@ -153,6 +161,17 @@ describe('a list from a position', () => {
     await expect(list({ after_cursor: from })).rejects.toThrow('the log no longer holds this position; the oldest position is late:2');
     await change((tx) => log.leaveStream(tx, 'late'));
     await expect(list({ after_cursor: from })).rejects.toThrow('the oldest position is late:2');
+  });
+
+  // Guard: the page would leave out what is dropped between the first look and the read, and nobody would know.
+  it('is refused when what it begins with is dropped while it is read', async () => {
+    const from = (await list({})).event_cursor;
+    for (let n = 0; n < 3; n++) await say('city10', `x.${n}`);
+    onRead = async () => {
+      await sql`delete from events where stream_id = (select id from event_streams where name = 'city10') and seq <= 2`.execute(db);
+      await sql`update event_streams set floor = 2 where name = 'city10'`.execute(db);
+    };
+    await expect(list({ after_cursor: from })).rejects.toThrow('the log no longer holds this position; the oldest position is city10:2');
   });
 
   // Guards: what is told of cities that have left is bounded, whether the position names them or they have joined since.

@@ -117,6 +117,15 @@ export class FeedEventsRepository {
     return { keys: rows.filter((r) => r.taken), reached, full: rows.find((r) => !r.taken)?.fits === false };
   }
 
+  /** The first of these streams of which the log has dropped more by now than was behind the reader. */
+  async passed(lags: readonly Lag[]): Promise<Pick<FeedStream, 'name' | 'floor'> | undefined> {
+    if (lags.length === 0) return undefined;
+    const { rows } = await sql<Pick<FeedStream, 'name' | 'floor'>>`
+      select s.name, s.floor from unnest(${lags.map((l) => l.id)}::int[], ${lags.map((l) => l.after)}::bigint[]) as w(id, after)
+      join event_streams s on s.id = w.id where s.floor > w.after order by s.name limit 1`.execute(this.db);
+    return rows[0];
+  }
+
   /** Envelopes of single events, in the order given. */
   async envelopes(keys: readonly FeedKey[]): Promise<string[]> {
     if (keys.length === 0) return [];

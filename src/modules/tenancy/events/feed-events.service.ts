@@ -58,9 +58,13 @@ export class FeedEventsService {
       if (part.full) break;
       room = roomAfter(room, part.keys);
     }
+    const items = await this.repository.envelopes(keys);
+    // What retention has dropped since the first look would be missing in it.
+    const passed = await this.repository.passed(lags);
+    if (passed !== undefined) throw expired(passed);
     const more = lagging(positions).length > 0;
     return {
-      items: await this.repository.envelopes(keys),
+      items,
       next: more ? formatFeedToken({ k: 'sv', p: await this.#position(positions, opaque, key) }, await this.seal()) : undefined,
       ...total,
     };
@@ -156,6 +160,9 @@ function lagging(positions: Positions): Lag[] {
 function assertKept(what: string, stream: FeedStream, position: number): void {
   const newest = newestBefore(stream, position);
   if (newest !== undefined) throw ahead(what, `${stream.name}:${position}`, `${stream.name}:${newest}`);
-  if (placeOf(stream.ends, position) < stream.floor)
-    throw problem('cursor_expired', `the log no longer holds this position; the oldest position is ${stream.name}:${stream.floor}`);
+  if (placeOf(stream.ends, position) < stream.floor) throw expired(stream);
+}
+
+function expired({ name, floor }: Pick<FeedStream, 'name' | 'floor'>): Error {
+  return problem('cursor_expired', `the log no longer holds this position; the oldest position is ${name}:${floor}`);
 }
