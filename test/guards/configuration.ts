@@ -986,4 +986,20 @@ export const CONFIGURATION: readonly Guard[] = [
     replace: 'this.git.forCity(name.slice(0, 0))',
     test: 'src/modules/configuration/packs/pack-installer.spec.ts',
   },
+  {
+    guard: 'Git is not asked of a rig whose disk does not answer.',
+    file: 'src/modules/sessions/rigs/rig-reads.service.ts',
+    find: '!(await this.answering.answers(at, this.gitMs))',
+    replace: 'this.gitMs < 0',
+    test: 'src/modules/sessions/rigs/rig-reads.service.spec.ts',
+    name: 'does not ask git of a rig whose disk does not answer',
+  },
+  {
+    guard: 'A rig that is looked at for a request that is over is not looked at again.',
+    file: 'src/modules/sessions/rigs/rig-reads.service.ts',
+    find: 'if (!asked.isOver) this.#late.add(at);',
+    replace: '',
+    test: 'src/modules/sessions/rigs/rig-reads.service.spec.ts',
+    name: 'and looks at it once',
+  },
 ];

@@ -1,4 +1,6 @@
+import path from 'node:path';
 import { Injectable } from '@nestjs/common';
+import { processAnswering } from '../../../platform/disk/answering.js';
 import { HeadWaiter } from '../../../platform/streams/head-waiter.js';
 import { atOnce } from '../../../platform/time/at-once.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
@@ -29,6 +31,12 @@ const CACHED = 256;
 export class RigReadsService {
   /** By stream: as long as the log has not moved on, no bead has. */
   readonly #activity = new Map<number, RigActivity>();
+  /** Replaced in tests. */
+  answering = processAnswering;
+  /** Replaced in tests. */
+  gitMs = GIT_MS;
+  /** Directories that are still looked at for a request that is over: each keeps a thread. */
+  readonly #late = new Set<string>();
 
   constructor(
     private readonly places: RigPlaces,
@@ -92,19 +100,36 @@ export class RigReadsService {
   /** What git says of each rig's directory; nothing for one that it cannot, or not in time. */
   async #repositories(city: CityScope, rigs: readonly RigConfig[]): Promise<Map<string, GitStatus>> {
     const found = new Map<string, GitStatus>();
-    const signal = AbortSignal.timeout(GIT_MS);
+    const signal = AbortSignal.timeout(this.gitMs);
+    const over = new Promise<undefined>((resolve) => signal.addEventListener('abort', () => resolve(undefined), { once: true }));
     const look = async (rig: RigConfig): Promise<void> => {
-      const status = await this.#statusOf(city, rig, signal).catch(() => undefined);
+      const status = await this.#inTime(city, rig, signal, over);
       if (status !== undefined) found.set(rig.name, status);
     };
     await atOnce(GIT_AT_ONCE, rigs, look, signal);
     return found;
   }
 
-  /** Only where rigs may lie: a file may name any directory. */
-  async #statusOf(city: CityScope, rig: RigConfig, signal: AbortSignal): Promise<GitStatus | undefined> {
+  /** A disk that does not answer keeps nobody: it is asked first, and one that a link leads to is not asked again while somebody waits for it. */
+  async #inTime(city: CityScope, rig: RigConfig, signal: AbortSignal, over: Promise<undefined>): Promise<GitStatus | undefined> {
     if (rig.path === undefined) return undefined;
-    const directory = await this.places.ofRig(rig.path, city);
+    const at = path.resolve(city.path, rig.path);
+    if (this.#late.has(at) || !(await this.answering.answers(at, this.gitMs))) return undefined;
+    const asked = { isOver: false };
+    const status = this.#statusOf(city, rig.path, signal)
+      .catch(() => undefined)
+      .finally(() => {
+        asked.isOver = true;
+        this.#late.delete(at);
+      });
+    const said = await Promise.race([status, over]);
+    if (!asked.isOver) this.#late.add(at);
+    return said;
+  }
+
+  /** Only where rigs may lie: a file may name any directory. */
+  async #statusOf(city: CityScope, written: string, signal: AbortSignal): Promise<GitStatus | undefined> {
+    const directory = await this.places.ofRig(written, city);
     return directory === undefined ? undefined : this.git.status(directory, signal);
   }
 }
