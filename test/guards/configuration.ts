@@ -1002,4 +1002,12 @@ export const CONFIGURATION: readonly Guard[] = [
     test: 'src/modules/sessions/rigs/rig-reads.service.spec.ts',
     name: 'and looks at it once',
   },
+  {
+    guard: 'An edit that has failed is taken back once the folder of its city is there.',
+    file: 'src/modules/configuration/config/config-edits.service.ts',
+    find: '      await this.#requireFolder(city);\n',
+    replace: '      if (!held && written.plan.id === id.slice(1)) await this.#requireFolder(city);\n',
+    test: 'src/modules/configuration/config/config-edits.db-spec.ts',
+    name: 'that fails while the folder of its city is not there',
+  },
 ];

@@ -233,6 +233,23 @@ describe('several editors through the API', () => {
   });
 });
 
+// Guard: what is not there is not taken for what was never written.
+it('an edit that fails while the folder of its city is not there is taken back once it is', async () => {
+  const away = `${city.path}-away`;
+  a.failpoints.arm('config.after_write', async () => {
+    a.failpoints.disarm();
+    await rename(city.path, away);
+    throw new Error('no');
+  });
+  await expect(a.setVariable(city, 'ONE')).rejects.toThrow('no');
+  await rename(away, city.path);
+  expect(await fixture.read()).not.toBe(CITY_TOML);
+  await fixture.expire();
+  expect(await a.edits.recover()).toBe(true);
+  expect(await fixture.read()).toBe(CITY_TOML);
+  await fixture.expectTidy();
+});
+
 describe('an editor on disk', () => {
   // Guard: the hash of the file when it is replaced.
   it('wins against an edit that was made from the file before', async () => {

@@ -98,7 +98,7 @@ export class ConfigEditsRepository {
   }
 
   /** Whether a city is registered where an edit was made, running or not: otherwise nobody brings its folder back. */
-  async hasCity({ streamId, dir }: AbandonedEdit): Promise<boolean> {
+  async hasCity({ streamId, dir }: Pick<AbandonedEdit, 'streamId' | 'dir'>): Promise<boolean> {
     const { rows } = await sql`select from cities where stream_id = ${streamId} and dir = ${dir}`.execute(this.db);
     return rows.length > 0;
   }

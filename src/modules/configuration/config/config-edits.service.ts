@@ -23,7 +23,7 @@ import { ConfigEditsRepository } from './config-edits.repository.js';
 import { ConfigReadsService } from './config-reads.service.js';
 import { ConfigRevisionsService, type Compared } from './config-revisions.service.js';
 import { Draft } from './draft.js';
-import { AnswerLost, editedMeanwhile, HoldLost, isOfDisk, ofDisk, tooSlow } from './edit-errors.js';
+import { AnswerLost, editedMeanwhile, FilesAway, HoldLost, isOfDisk, ofDisk, tooSlow } from './edit-errors.js';
 import { applyPlan, EditConflict, forgetRemoved, isFolder, undoPlan, withFolders } from './edit-files.js';
 import type { EditPlan } from './edit-plan.js';
 import { refusalOf } from './refusals.js';
@@ -273,7 +273,10 @@ export class ConfigEditsService {
       throw new AnswerLost('the change was made, but its answer was lost');
     }
     // Whoever took the hold away has taken back what there was then; what was written since is still there.
-    if (written !== undefined && (held || (await this.#retake(city, begun, written)))) await undoPlan(city.path, written.plan);
+    if (written !== undefined && (held || (await this.#retake(city, begun, written)))) {
+      await this.#requireFolder(city);
+      await undoPlan(city.path, written.plan);
+    }
     await this.transactions.run(async (tx) => {
       // The state before the edit, as every commit has them.
       if (written !== undefined) await this.repository.raiseAttempt(tx, city.streamId);
@@ -281,6 +284,13 @@ export class ConfigEditsService {
       if (key !== undefined) await this.idempotency.release(tx, key, id);
     }, PREPARES);
     return undefined;
+  }
+
+  /** As `recover` asks: a volume that has gone meanwhile looks as if nothing had been written. @throws FilesAway */
+  async #requireFolder({ streamId, path }: CityScope): Promise<void> {
+    if (!(await this.composer.answers(path))) throw new FilesAway('the disk of the city does not answer');
+    if (!(await isFolder(path)) && (await this.repository.hasCity({ streamId, dir: path })))
+      throw new FilesAway('the folder of the city is not there');
   }
 
   /** False when somebody has made an edit since: that one stands, even where it has written the very same. @throws while one is going on */

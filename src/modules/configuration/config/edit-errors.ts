@@ -9,9 +9,12 @@ export class HoldLost extends Error {}
 /** The edit stands. */
 export class AnswerLost extends Error {}
 
-/** Whether the disk has refused something: trying again soon helps nobody. */
+/** What was written cannot be taken back while it is not there; whoever comes next does. */
+export class FilesAway extends Error {}
+
+/** Whether the disk has refused something, or is away: trying again soon helps nobody. */
 export function isOfDisk(error: unknown): boolean {
-  return DISK_ERRORS.has(errnoOf(error) ?? '');
+  return error instanceof FilesAway || DISK_ERRORS.has(errnoOf(error) ?? '');
 }
 
 /** The same error, unless it is one of the disk: those are nobody's fault. */
