@@ -351,9 +351,24 @@ export const PLATFORM: readonly Guard[] = [
   {
     guard: 'A repository with too many or too large files is not written.',
     file: 'src/platform/git/tree-limits.ts',
-    find: 'if (++files > limits.files)',
-    replace: 'if (++files > Infinity)',
+    find: 'if (++this.#files > files)',
+    replace: 'if (++this.#files > files * Infinity)',
     test: GIT,
+  },
+  {
+    guard: 'What git lists of files is counted as it comes, and not kept.',
+    file: 'src/platform/git/git-process.ts',
+    find: 'if (heard !== undefined) return take(chunk);',
+    replace: 'if (heard !== undefined) take(chunk);',
+    test: 'src/platform/git/git-process.spec.ts',
+    name: 'is bounded where it is kept, and not where somebody takes it in',
+  },
+  {
+    guard: 'A path in a repository that does not end is not kept.',
+    file: 'src/platform/git/tree-limits.ts',
+    find: 'if (this.#rest.length > MAX_ENTRY) throw',
+    replace: 'if (this.#rest.length < 0) throw',
+    test: 'src/platform/git/tree-limits.spec.ts',
   },
   {
     guard: 'An agent has of the worker’s environment only what is named.',

@@ -28,10 +28,13 @@ export interface GitRun {
   readonly signal: AbortSignal;
   /** Address space in KiB; 2 GiB unless given. */
   readonly memory?: number;
+  /** Takes in its output as it comes, however much: nothing of it is kept. What it throws ends git. */
+  readonly heard?: (part: Buffer) => void;
 }
 
 export interface GitExit {
   readonly code: number;
+  /** Empty where it was heard. */
   readonly stdout: Buffer;
   readonly stderr: string;
 }
@@ -59,7 +62,7 @@ export interface Beside {
  * @throws GitFailure timeout or aborted by the signal's reason, too_large, unavailable; failed where somebody else may still write
  */
 export async function runGit(run: GitRun, program: Program = gitProgram(run), { line, told }: Beside = {}): Promise<GitExit> {
-  const { signal } = run;
+  const { signal, heard } = run;
   if (signal.aborted) throw abortion(signal);
   const beside = line === undefined && told === undefined ? [] : BESIDE;
   const child = await started(program, ['ignore', 'pipe', 'pipe', ...beside]).catch((error: unknown) => {
@@ -85,7 +88,15 @@ export async function runGit(run: GitRun, program: Program = gitProgram(run), { 
   const out: Buffer[] = [];
   let bytes = 0;
   let words = '';
+  const take = (chunk: Buffer): void => {
+    try {
+      heard!(chunk);
+    } catch (error) {
+      end(error as GitFailure);
+    }
+  };
   child.stdout!.on('data', (chunk: Buffer) => {
+    if (heard !== undefined) return take(chunk);
     bytes += chunk.length;
     if (bytes > MAX_OUTPUT) end(new GitFailure('too_large', 'git has more to say than fits'));
     else out.push(chunk);

@@ -7,9 +7,9 @@ import { GitCredentials } from './git-credentials.js';
 import { gitEnvironment, PORTS, type Remote } from './git-environment.js';
 import { failureOf, GitFailure } from './git-failure.js';
 import type { GitExit } from './git-process.js';
-import { GitRunner, type Place } from './git-runner.js';
+import { GitRunner, type Place, type WalledRun } from './git-runner.js';
 import { boundedBy } from './size-limit.js';
-import { checkTree } from './tree-limits.js';
+import { TreeCheck } from './tree-limits.js';
 
 const LIST_MS = 20_000;
 const LIST_MEMORY = 512 * 1024;
@@ -94,7 +94,8 @@ export class Git {
         run({ args: ['--git-dir', gitDir, ...args], cwd: work, env: local, signal, places });
       const known = await inside('cat-file', '-e', `${commit}^{commit}`);
       if (known.code !== 0) throw new GitFailure('not_found', 'the repository does not have this commit');
-      checkTree(required(await inside('ls-tree', '-r', '-l', '-z', '--full-tree', commit)).stdout, limits);
+      const listing = { args: ['--git-dir', gitDir, ...treeOf(commit)], cwd: work, env: local, signal, places };
+      await checkTree(run, listing, limits);
       places.push({ at: into, mode: 'write' });
       required(await inside('--work-tree', into, '-c', 'core.bare=false', 'checkout', '-q', '-f', '--detach', commit));
     });
@@ -120,7 +121,7 @@ export class Git {
       // An empty repository has nothing to check out.
       if (branch === undefined && (await inside('rev-parse', '-q', '--verify', 'HEAD^{commit}')).code !== 0) return;
       const tree = branch === undefined ? 'HEAD' : `refs/remotes/origin/${branch}`;
-      checkTree(required(await inside('ls-tree', '-r', '-l', '-z', '--full-tree', tree)).stdout, limits);
+      await checkTree(run, { args: treeOf(tree), cwd: into, env: local, signal, places }, limits);
       const what = branch === undefined ? ['HEAD', '--'] : ['-B', branch, '--track', `origin/${branch}`];
       required(await inside('checkout', '-q', '-f', ...what));
     });
@@ -133,6 +134,14 @@ export class Git {
     const remote = { ...named, signIn: await this.credentials.of(named, city, signal) };
     return { remote, env: gitEnvironment(remote, addresses) };
   }
+}
+
+const treeOf = (commit: string): string[] => ['ls-tree', '-r', '-l', '-z', '--full-tree', commit];
+
+/** As it is listed: the paths of as many files as may be there are longer together than what git may have to say. */
+async function checkTree(run: (run: WalledRun) => Promise<GitExit>, listing: WalledRun, limits: Limits): Promise<void> {
+  const check = new TreeCheck(limits);
+  required(await run({ ...listing, heard: (part) => check.add(part) }));
 }
 
 function required(exit: GitExit): GitExit {
