@@ -1010,4 +1010,12 @@ export const CONFIGURATION: readonly Guard[] = [
     test: 'src/modules/configuration/config/config-edits.db-spec.ts',
     name: 'that fails while the folder of its city is not there',
   },
+  {
+    guard: 'A city is watched where it lies when a directory above it was exchanged.',
+    file: 'src/modules/configuration/config/file-watch.ts',
+    find: 'if (!this.#followed.has(path.dirname(at))) this.watches.verify(at);',
+    replace: 'if (at === this.root.slice(1)) this.watches.verify(at);',
+    test: 'src/modules/configuration/config/file-watch.spec.ts',
+    name: 'when one above was exchanged',
+  },
 ];

@@ -77,6 +77,23 @@ describe('the watch of a city’s files', () => {
     await told();
   });
 
+  // Guard: the kernel tells the watch of a directory nothing of what happens above it.
+  it('goes on with a directory in the place of another when one above was exchanged and the files are read again', async () => {
+    const old = `${cities}-old`;
+    await rename(cities, old);
+    try {
+      await mkdir(at('agents'), { recursive: true });
+      await writeFile(at('city.toml'), '');
+      expect(follow()).toBe(true);
+      expect(watches.size).toBe(2);
+      dirty.clear();
+      await writeFile(at('agents', 'c.toml'), '');
+      await told();
+    } finally {
+      await rm(old, { recursive: true });
+    }
+  });
+
   it('is shared by those who follow one directory, and ends with the last of them', async () => {
     const pack = path.join(cities, 'pack');
     await mkdir(pack);

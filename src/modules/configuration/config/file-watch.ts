@@ -1,4 +1,4 @@
-import { readFileSync, statfsSync, watch, type FSWatcher } from 'node:fs';
+import { readFileSync, statfsSync, statSync, watch, type FSWatcher } from 'node:fs';
 import path from 'node:path';
 import type { ReadPaths } from '../../files/composition/trees/ledger.js';
 
@@ -28,6 +28,9 @@ interface Watched {
   readonly followers: FileWatch[];
   /** Whatever changes here is told. On a network disk others change things, of which nothing is heard. */
   readonly tells: boolean;
+  /** What stood there when it was begun. */
+  readonly dev: number;
+  readonly ino: number;
 }
 
 /**
@@ -58,9 +61,10 @@ export class FileWatches {
     }
     if (this.#watched.size >= this.most || performance.now() < this.#refusedUntil) return false;
     try {
+      const { dev, ino } = statSync(at);
       const watcher = watch(at, { persistent: false }, (_, name) => this.#changed(at, name));
       watcher.on('error', () => this.#lose(at));
-      this.#watched.set(at, { watcher, followers: [follower], tells: this.tellsAll(at) });
+      this.#watched.set(at, { watcher, followers: [follower], tells: this.tellsAll(at), dev, ino });
       return true;
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
@@ -77,6 +81,19 @@ export class FileWatches {
     if (known.followers.length > 0) return;
     known.watcher.close();
     this.#watched.delete(at);
+  }
+
+  /** Gives up the watches here and below where another directory has come: it is not told of one above that was exchanged. Asks no disk that may be silent. */
+  verify(at: string): void {
+    const known = this.#watched.get(at);
+    if (known?.tells !== true) return;
+    try {
+      const { dev, ino } = statSync(at);
+      if (dev === known.dev && ino === known.ino) return;
+    } catch {
+      // It is gone, or lies behind what may not be looked into any more.
+    }
+    this.#lose(at);
   }
 
   tells(at: string): boolean {
@@ -173,6 +190,8 @@ export class FileWatch {
     }
     this.#wanted = wanted;
     this.#partial = partial;
+    // Of what lies in a directory that is watched, that one tells.
+    for (const at of this.#followed) if (!this.#followed.has(path.dirname(at))) this.watches.verify(at);
     for (const at of this.#followed) {
       if (wanted.has(at)) continue;
       this.#followed.delete(at);
