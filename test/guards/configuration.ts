@@ -744,6 +744,13 @@ export const CONFIGURATION: readonly Guard[] = [
     name: 'that is not transitive',
   },
   {
+    guard: 'A revision writes no row of a rig that is gone.',
+    file: 'src/modules/configuration/roster/roster.repository.ts',
+    find: "updateTable('rigs').set({ present: false }).where('stream_id', '=', streamId).where('present', '=', true)",
+    replace: "updateTable('rigs').set({ present: false }).where('stream_id', '=', streamId)",
+    test: 'src/modules/configuration/roster/roster.service.db-spec.ts',
+  },
+  {
     guard: 'A revision writes no row of an agent that is gone.',
     file: 'src/modules/configuration/roster/roster.repository.ts',
     find: "updateTable('agents').set({ present: false }).where('stream_id', '=', streamId).where('present', '=', true)",

@@ -513,6 +513,13 @@ export const PLATFORM: readonly Guard[] = [
     test: 'src/modules/tenancy/cities/city-registration.db-spec.ts',
   },
   {
+    guard: 'A create that has failed leaves the files that a city has.',
+    file: 'src/modules/tenancy/cities/city-creation.service.ts',
+    find: 'if (!(await this.reservations.isCity(this.db, dir))) await undoScaffold(',
+    replace: 'await undoScaffold(',
+    test: 'src/modules/tenancy/cities/city-creation.db-spec.ts',
+  },
+  {
     guard: 'A sweeper leaves the files that a city has.',
     file: 'src/modules/tenancy/cities/reservation-sweeper.ts',
     find: 'if (!isCity) await undoScaffold(',
