@@ -1,8 +1,9 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { AppLogger, createLogger } from '../logging/logger.js';
-import { Checkpoints, MOST_UNSTORED } from './checkpoints.js';
+import { Checkpoints, MOST_UNSTORED, OWN_RATE } from './checkpoints.js';
 import { parseOpaque } from './cursor.js';
 import { PositionSeal } from './position-seal.js';
+import type { CheckpointBase, Position } from './positions.js';
 import type { StreamLogRepository } from './stream-log.repository.js';
 
 const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
@@ -112,5 +113,45 @@ describe('after it has begun anew, a stored position names a city that leaves be
     await letThrough();
     expect(stored[0]!.size).toBeLessThanOrEqual(2 * MOST_UNSTORED + 1);
     expect(stored[0]!.has(9_999)).toBe(true);
+  });
+});
+
+describe('positions of many cities that are stored for a request', () => {
+  const seal = new PositionSeal(Buffer.alloc(32));
+  const vectorAt = (seq: number, cities = 3_000): Map<number, number> => new Map(Array.from({ length: cities }, (_, n) => [n + 1, seq]));
+  const movedIn = (position: Position | undefined): readonly (readonly [number, number])[] => parseOpaque(position!.id(), 'id', seal).moved;
+  function storing(): { checkpoints: Checkpoints; stored: ReadonlyMap<number, number>[] } {
+    const stored: ReadonlyMap<number, number>[] = [];
+    const insertCursor = (_root: unknown, seqs: ReadonlyMap<number, number>): Promise<number> =>
+      Promise.resolve(stored.push(new Map(seqs)));
+    const repository = { insertCursor, seal: () => Promise.resolve(seal) } as unknown as StreamLogRepository;
+    return { checkpoints: new Checkpoints(repository, new AppLogger(createLogger('silent', {})), () => new Map()), stored };
+  }
+
+  // Guard: each id of a replay would walk over all cities, and hold up the event loop.
+  it('walk over what differs from the stored one only', async () => {
+    const { checkpoints } = storing();
+    await checkpoints.own(vectorAt(5));
+    const position = await checkpoints.own(new Map([...vectorAt(5), [7, 9], [3_001, 0]]));
+    const { base } = position as unknown as { base: CheckpointBase };
+    const looks = jest.spyOn(base, 'seqOf');
+    expect(movedIn(position)).toEqual([[7, 4], [3_001, 0]]); // prettier-ignore
+    expect(looks).toHaveBeenCalledTimes(2);
+  });
+
+  // Guard: with the names of all cities a token is several times as long.
+  it('count from one that is far once the key has had its share stored', async () => {
+    const { checkpoints, stored } = storing();
+    for (let n = 0; n < OWN_RATE.burst; n++) await checkpoints.ownOf('key', vectorAt(n));
+    const far = await checkpoints.ownOf('key', vectorAt(100_000));
+    expect(movedIn(far)).toHaveLength(3_000);
+    // What another replica has stored of other cities: none that is known here names these, and no others.
+    const positions = vectorAt(3, 2_000);
+    const base = { id: 11, seal, seqOf: (id: number) => positions.get(id) ?? 0, has: (id: number) => positions.has(id) };
+    const next = await checkpoints.after('key', { positions, base }, vectorAt(7, 2_000));
+    expect(parseOpaque(next!.id(), 'id', seal)).toMatchObject({ checkpoint: 11, moved: { length: 2_000 } });
+    expect(stored).toHaveLength(OWN_RATE.burst);
+    expect(await checkpoints.ownOf('key', vectorAt(5, 2_000))).toBeUndefined();
+    expect(await checkpoints.ownOf('another', vectorAt(5, 2_000))).toBeDefined();
   });
 });

@@ -22,7 +22,7 @@ const RENEW_MS = 30 * 60_000;
 const TOKEN_BASE_MS = 60 * 60_000;
 const TOKEN_MOVED_LIMIT = 256;
 /** Positions that were stored last for requests are kept in mind, each with all its streams: readers of other cities have others. */
-const OWN_KEPT = 4;
+const OWN_KEPT = 16;
 /** What requests of one key may have stored by this process: a row is as large as there are cities. */
 export const OWN_RATE: Rate = { perSecond: 60 / 3_600, burst: 60 };
 
@@ -52,12 +52,15 @@ class Base implements CheckpointBase {
   has(streamId: number): boolean {
     return this.seqs.has(streamId);
   }
-  /** Whether up to `most` of these differ from it, and it has no others: a position that counts from it names all of its streams. */
-  isNear(vector: ReadonlyMap<number, number>, most: number): boolean {
-    let left = most;
-    for (const [id, seq] of vector) if (this.seqs.get(id) !== seq && --left < 0) return false;
-    for (const id of this.seqs.keys()) if (!vector.has(id)) return false;
-    return true;
+  /** What of these differs from it. Undefined where that is more than `most`, or it has others: a position that counts from it names all of its streams. */
+  movedTo(vector: ReadonlyMap<number, number>, most: number): [number, number][] | undefined {
+    const moved: [number, number][] = [];
+    for (const [id, seq] of vector) {
+      if (this.seqs.get(id) === seq) continue;
+      if (moved.push([id, seq]) > most) return undefined;
+    }
+    for (const id of this.seqs.keys()) if (!vector.has(id)) return undefined;
+    return moved;
   }
 }
 
@@ -163,11 +166,14 @@ export class Checkpoints {
     return this.#near(vector, most) ?? (await this.#store(vector));
   }
 
-  /** The same for requests of a key. Undefined when it has had its share stored: the names of the cities do as well, and are long. */
+  /**
+   * The same for requests of a key. When it has had its share stored, it counts from one that is far: some bytes for each city that moved. Undefined where
+   * there is none, either: the names of the cities do as well, and are longer yet.
+   */
   async ownOf(key: string | undefined, vector: ReadonlyMap<number, number>): Promise<OpaquePosition | undefined> {
     const near = this.#near(vector, TOKEN_MOVED_LIMIT);
     if (near !== undefined) return near;
-    return this.#shares.take(key ?? '', OWN_RATE) > 0 ? undefined : this.#store(vector);
+    return this.#shares.take(key ?? '', OWN_RATE) > 0 ? this.#near(vector, Infinity) : this.#store(vector);
   }
 
   /**
@@ -180,12 +186,17 @@ export class Checkpoints {
     const all = new Map([...positions, ...vector]);
     let moved = 0;
     for (const [id, seq] of all) if (seq !== base.seqOf(id) || !base.has(id)) moved++;
-    return moved > TOKEN_MOVED_LIMIT ? this.ownOf(key, vector) : new OpaquePosition(base, all);
+    const own = moved > TOKEN_MOVED_LIMIT ? await this.ownOf(key, vector) : undefined;
+    return own ?? new OpaquePosition(base, all);
   }
 
   #near(vector: ReadonlyMap<number, number>, most: number): OpaquePosition | undefined {
-    const base = this.#owned.find((one) => Date.now() - one.at < TOKEN_BASE_MS && one.isNear(vector, most));
-    return base === undefined ? undefined : new OpaquePosition(base, vector);
+    for (const base of this.#owned) {
+      // Each id of a replay walks over all that it is made with: only over what differs.
+      const moved = Date.now() - base.at < TOKEN_BASE_MS ? base.movedTo(vector, most) : undefined;
+      if (moved !== undefined) return new OpaquePosition(base, moved);
+    }
+    return undefined;
   }
 
   async #store(vector: ReadonlyMap<number, number>): Promise<OpaquePosition> {

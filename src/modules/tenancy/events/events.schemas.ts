@@ -97,6 +97,8 @@ export type CityEventsQuery = z.infer<typeof CityEventsQuery>;
 
 export const SupervisorEventsQuery = z.strictObject({
   ...filters,
+  // A page token may name as many cities as a position does.
+  cursor: queryText({ max: 1 << 20 }),
   after_cursor: queryText({ max: 1 << 20 }),
   cities: queryList(),
 });
