@@ -239,6 +239,8 @@ it('an edit that fails while the folder of its city is not there is taken back o
   a.failpoints.arm('config.after_write', async () => {
     a.failpoints.disarm();
     await rename(city.path, away);
+    // As where a volume was.
+    await mkdir(city.path);
     throw new Error('no');
   });
   await expect(a.setVariable(city, 'ONE')).rejects.toThrow('no');

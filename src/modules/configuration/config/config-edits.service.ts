@@ -24,7 +24,7 @@ import { ConfigReadsService } from './config-reads.service.js';
 import { ConfigRevisionsService, type Compared } from './config-revisions.service.js';
 import { Draft } from './draft.js';
 import { AnswerLost, editedMeanwhile, FilesAway, HoldLost, isOfDisk, ofDisk, tooSlow } from './edit-errors.js';
-import { applyPlan, EditConflict, forgetRemoved, isFolder, undoPlan, withFolders } from './edit-files.js';
+import { applyPlan, EditConflict, forgetRemoved, hasFiles, undoPlan, withFolders } from './edit-files.js';
 import type { EditPlan } from './edit-plan.js';
 import { refusalOf } from './refusals.js';
 import { TomlWork } from './toml-work.js';
@@ -274,7 +274,8 @@ export class ConfigEditsService {
     }
     // Whoever took the hold away has taken back what there was then; what was written since is still there.
     if (written !== undefined && (held || (await this.#retake(city, begun, written)))) {
-      await this.#requireFolder(city);
+      const away = await this.#away(city.streamId, city.path);
+      if (away !== undefined) throw new FilesAway(away);
       await undoPlan(city.path, written.plan);
     }
     await this.transactions.run(async (tx) => {
@@ -286,11 +287,11 @@ export class ConfigEditsService {
     return undefined;
   }
 
-  /** As `recover` asks: a volume that has gone meanwhile looks as if nothing had been written. @throws FilesAway */
-  async #requireFolder({ streamId, path }: CityScope): Promise<void> {
-    if (!(await this.composer.answers(path))) throw new FilesAway('the disk of the city does not answer');
-    if (!(await isFolder(path)) && (await this.repository.hasCity({ streamId, dir: path })))
-      throw new FilesAway('the folder of the city is not there');
+  /** Why the files of a city cannot be put back as they were now: a volume that is not mounted looks as if nothing had been written. */
+  async #away(streamId: number, dir: string): Promise<string | undefined> {
+    if (!(await this.composer.answers(dir))) return 'its disk does not answer';
+    if (!(await hasFiles(dir)) && (await this.repository.hasCity({ streamId, dir }))) return 'the files of its city are not there';
+    return undefined;
   }
 
   /** False when somebody has made an edit since: that one stands, even where it has written the very same. @throws while one is going on */
@@ -311,14 +312,10 @@ export class ConfigEditsService {
     const own = [this.config.processId, this.limits.holdS] as const;
     const left = await this.transactions.run((tx) => this.repository.adopt(tx, ...own, streamId), PREPARES);
     if (left === undefined) return false;
-    if (left.plan !== null && !(await this.composer.answers(left.dir))) {
+    const away = left.plan === null ? undefined : await this.#away(left.streamId, left.dir);
+    if (away !== undefined) {
       // Held for as long as an edit takes: until then the next one to be taken back is of another city.
-      this.log.warn({ edit: left.plan.id, dir: left.dir }, 'an edit cannot be taken back: its disk does not answer');
-      return true;
-    }
-    if (left.plan !== null && !(await isFolder(left.dir)) && (await this.repository.hasCity(left))) {
-      // A volume that is not mounted now looks as if nothing had been written.
-      this.log.warn({ edit: left.plan.id, dir: left.dir }, 'an edit cannot be taken back: the folder of its city is not there');
+      this.log.warn({ edit: left.plan?.id, dir: left.dir }, `an edit cannot be taken back: ${away}`);
       return true;
     }
     if (left.plan !== null) await undoPlan(left.dir, left.plan);

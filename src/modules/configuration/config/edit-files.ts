@@ -1,4 +1,4 @@
-import { lstat, open, readlink, realpath, rename, rm, rmdir, stat } from 'node:fs/promises';
+import { lstat, open, opendir, readlink, realpath, rename, rm, rmdir } from 'node:fs/promises';
 import path from 'node:path';
 import { inFolderOf, inMadeFolderOf } from '../../../platform/runtime/preparation/held-folder.js';
 import { removeTree } from '../../../platform/runtime/preparation/remove-tree.js';
@@ -61,10 +61,18 @@ export async function undoPlan(dir: string, plan: EditPlan): Promise<void> {
   for (const folder of [...(plan.folders ?? [])].reverse()) await undoFolder(dir, folder);
 }
 
-/** @throws errors of the disk, but for what is not there */
-export async function isFolder(dir: string): Promise<boolean> {
+/**
+ * Whether there is a folder with anything in it: where a volume is not mounted lies an empty one. Not whether it has a `city.toml`, which whoever dies while he
+ * exchanges that leaves under another name. @throws errors of the disk, but for what is not there
+ */
+export async function hasFiles(dir: string): Promise<boolean> {
   try {
-    return (await stat(dir)).isDirectory();
+    const folder = await opendir(dir);
+    try {
+      return (await folder.read()) !== null;
+    } finally {
+      await folder.close();
+    }
   } catch (error) {
     if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR') return false;
     throw error;
