@@ -1004,10 +1004,25 @@ export const CONFIGURATION: readonly Guard[] = [
   {
     guard: 'A rig that is looked at for a request that is over is not looked at again.',
     file: 'src/modules/sessions/rigs/rig-reads.service.ts',
-    find: 'if (!asked.isOver) this.#late.add(at);',
-    replace: '',
+    find: 'this.#looks.get(`${city.name} ${at}`) ?? this.#look(',
+    replace: 'this.#look(',
     test: 'src/modules/sessions/rigs/rig-reads.service.spec.ts',
-    name: 'and looks at it once',
+    name: 'looks at it once',
+  },
+  {
+    guard: 'Rigs that do not answer leave threads to what does.',
+    file: 'src/modules/sessions/rigs/rig-reads.service.ts',
+    find: '.length >= MOST_LATE) return',
+    replace: '.length >= MOST_LATE + 9) return',
+    test: 'src/modules/sessions/rigs/rig-reads.service.spec.ts',
+    name: 'while four that were looked at',
+  },
+  {
+    guard: 'A rig is found where directories that the operator allows do not answer.',
+    file: 'src/modules/sessions/rigs/rig-places.ts',
+    find: 'allowedPaths.filter((_, n) => answered[n])',
+    replace: 'allowedPaths.filter((_, n) => n < answered.length)',
+    test: 'src/modules/sessions/rigs/rig-places.spec.ts',
   },
   {
     guard: 'An edit that has failed is taken back once the folder of its city is there.',

@@ -35,9 +35,16 @@ export class RigPlaces {
     throw problem('invalid_request', `invalid rig path: ${why}`, { at: 'body.path', value: given });
   }
 
-  /** The directory of a rig that the configuration has; undefined where it leads to somebody else's by now. */
-  async ofRig(written: string, city: CityScope): Promise<string | undefined> {
-    const { directory } = await rigPlace(path.resolve(city.path, written), this.#roots(city));
+  /**
+   * The directory of a rig that the configuration has; undefined where it leads to somebody else's by now. Where rigs may lie is looked at on disk
+   * as well: a directory that the operator allows, and that does not `answer`, counts as one that is not there.
+   */
+  async ofRig(written: string, city: CityScope, answers: (root: string) => Promise<boolean>): Promise<string | undefined> {
+    const { citiesRoot, allowedPaths } = this.config;
+    if (!(await answers(citiesRoot))) return undefined;
+    const answered = await Promise.all(allowedPaths.map((root) => answers(root)));
+    const roots = { ...this.#roots(city), allowedPaths: allowedPaths.filter((_, n) => answered[n]) };
+    const { directory } = await rigPlace(path.resolve(city.path, written), roots);
     const isOwn = isBelow(city.path, directory) || !(await this.directories.isOthers(directory, city.name));
     return isOwn ? directory : undefined;
   }

@@ -13,10 +13,16 @@ const CLEAN = { branch: 'main', clean: true, changed_files: 0, ahead: 0, behind:
 const NEVER = new Promise<never>(() => undefined);
 const city = { name: 'alpha', path: '/cities/alpha', streamId: 1 } as unknown as CityScope;
 
-/** Of two rigs, whose directories are looked up so. */
-function readsOf(ofRig: (written: string) => Promise<string>): { reads: RigReadsService; asked: string[]; told: () => Promise<unknown[]> } {
+interface Reads {
+  readonly reads: RigReadsService;
+  readonly asked: string[];
+  readonly told: (of?: CityScope) => Promise<unknown[]>;
+}
+
+/** Of rigs whose directories are looked up so. */
+function readsOf(ofRig: (written: string) => Promise<string>, names = ['slow', 'one']): Reads {
   const rig = (name: string): object => ({ name, path: `rigs/${name}`, prefix: name });
-  const current = { config: { agents: [], rigs: [rig('slow'), rig('one')] }, revision: 1, index: 1 };
+  const current = { config: { agents: [], rigs: names.map(rig) }, revision: 1, index: 1 };
   const asked: string[] = [];
   const places = {
     ofRig: (written: string) => {
@@ -36,8 +42,8 @@ function readsOf(ofRig: (written: string) => Promise<string>): { reads: RigReads
     { readAgain: () => Promise.resolve(false) } as unknown as HeadWaiter,
   );
   reads.gitMs = 300;
-  const told = async (): Promise<unknown[]> => {
-    const { body } = await reads.list(city, { git: true, limit: 10 } as never, new AbortController().signal);
+  const told = async (of = city): Promise<unknown[]> => {
+    const { body } = await reads.list(of, { git: true, limit: 10 } as never, new AbortController().signal);
     return body.items.map(({ name, git }) => [name, git]);
   };
   return { reads, asked, told };
@@ -65,4 +71,33 @@ it('waits for no rig that lies behind a link to a disk that does not answer, and
       ['one', CLEAN],
     ]);
   expect(asked.filter((written) => written.endsWith('slow'))).toHaveLength(1);
+});
+
+// Guard: each of them would keep a thread.
+it('looks at a rig once for all who ask at the same time, and for each city anew', async () => {
+  const { asked, told } = readsOf((written) => (written.endsWith('slow') ? NEVER : Promise.resolve(written)));
+  const other = { ...city, name: 'beta' } as CityScope;
+  const answers = await Promise.all([told(), told(), told(), told(other)]);
+  for (const answer of answers)
+    expect(answer).toEqual([
+      ['slow', undefined],
+      ['one', CLEAN],
+    ]);
+  expect(asked.filter((written) => written.endsWith('slow'))).toHaveLength(2);
+});
+
+// Guard: a process has few threads for files, and sign-ins at the database need them as well.
+it('looks at no rig while four that were looked at have not answered', async () => {
+  const waiting: (() => void)[] = [];
+  let isSilent = true;
+  const slow = Array.from({ length: 5 }, (_, n) => `slow${n}`);
+  const ofRig = (written: string): Promise<string> =>
+    written.includes('slow') && isSilent ? new Promise((resolve) => void waiting.push(() => resolve(written))) : Promise.resolve(written);
+  const { asked, told } = readsOf(ofRig, [...slow, 'one']);
+  const nothing = [...slow, 'one'].map((name) => [name, undefined]);
+  for (let n = 0; n < 3; n++) expect(await told()).toEqual(nothing);
+  expect(asked).toHaveLength(4);
+  isSilent = false;
+  for (const answer of waiting) answer();
+  expect(await told()).toEqual([...slow, 'one'].map((name) => [name, CLEAN]));
 });

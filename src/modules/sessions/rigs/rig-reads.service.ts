@@ -22,9 +22,17 @@ export interface RigRead<T> {
   readonly index: number;
 }
 
+/** A look at a directory that has not ended. */
+interface Look {
+  readonly at: number;
+  readonly status: Promise<GitStatus | undefined>;
+}
+
 /** Repositories looked at in one request at a time, and how long all of them may take. */
 const GIT_AT_ONCE = 4;
 const GIT_MS = 3_000;
+/** So many that are late keep a thread each, of which a process has few. Beyond it nothing is looked at that may become one. */
+const MOST_LATE = 4;
 const CACHED = 256;
 
 @Injectable()
@@ -35,8 +43,8 @@ export class RigReadsService {
   answering = processAnswering;
   /** Replaced in tests. */
   gitMs = GIT_MS;
-  /** Directories that are still looked at for a request that is over: each keeps a thread. */
-  readonly #late = new Set<string>();
+  /** By city and directory. */
+  readonly #looks = new Map<string, Look>();
 
   constructor(
     private readonly places: RigPlaces,
@@ -103,33 +111,42 @@ export class RigReadsService {
     const signal = AbortSignal.timeout(this.gitMs);
     const over = new Promise<undefined>((resolve) => signal.addEventListener('abort', () => resolve(undefined), { once: true }));
     const look = async (rig: RigConfig): Promise<void> => {
-      const status = await this.#inTime(city, rig, signal, over);
+      const status = await this.#inTime(city, rig, over);
       if (status !== undefined) found.set(rig.name, status);
     };
     await atOnce(GIT_AT_ONCE, rigs, look, signal);
     return found;
   }
 
-  /** A disk that does not answer keeps nobody: it is asked first, and one that a link leads to is not asked again while somebody waits for it. */
-  async #inTime(city: CityScope, rig: RigConfig, signal: AbortSignal, over: Promise<undefined>): Promise<GitStatus | undefined> {
-    if (rig.path === undefined) return undefined;
-    const at = path.resolve(city.path, rig.path);
-    if (this.#late.has(at) || !(await this.answering.answers(at, this.gitMs))) return undefined;
-    const asked = { isOver: false };
-    const status = this.#statusOf(city, rig.path, signal)
+  /** A disk that does not answer keeps nobody: it is asked first, and one that a link leads to is looked at once, whoever wants to know. */
+  async #inTime(city: CityScope, { path: written }: RigConfig, over: Promise<undefined>): Promise<GitStatus | undefined> {
+    if (written === undefined) return undefined;
+    const at = path.resolve(city.path, written);
+    if (!(await this.answering.answers(at, this.gitMs))) return undefined;
+    const look = this.#looks.get(`${city.name} ${at}`) ?? this.#look(city, written, at);
+    return look === undefined || this.#isLate(look) ? undefined : Promise.race([look.status, over]);
+  }
+
+  /** Undefined while too many are late. */
+  #look(city: CityScope, written: string, at: string): Look | undefined {
+    if ([...this.#looks.values()].filter((look) => this.#isLate(look)).length >= MOST_LATE) return undefined;
+    const name = `${city.name} ${at}`;
+    const status = this.#statusOf(city, written, AbortSignal.timeout(this.gitMs))
       .catch(() => undefined)
-      .finally(() => {
-        asked.isOver = true;
-        this.#late.delete(at);
-      });
-    const said = await Promise.race([status, over]);
-    if (!asked.isOver) this.#late.add(at);
-    return said;
+      .finally(() => this.#looks.delete(name));
+    const look = { at: performance.now(), status };
+    this.#looks.set(name, look);
+    return look;
+  }
+
+  /** Who asked first has gone. */
+  #isLate({ at }: Look): boolean {
+    return performance.now() - at > this.gitMs;
   }
 
   /** Only where rigs may lie: a file may name any directory. */
   async #statusOf(city: CityScope, written: string, signal: AbortSignal): Promise<GitStatus | undefined> {
-    const directory = await this.places.ofRig(written, city);
+    const directory = await this.places.ofRig(written, city, (root) => this.answering.answers(root, this.gitMs));
     return directory === undefined ? undefined : this.git.status(directory, signal);
   }
 }
