@@ -527,6 +527,22 @@ export const STREAMS: readonly Guard[] = [
     name: 'count from one that is far',
   },
   {
+    guard: 'Streams of a key have no more positions stored than its share.',
+    file: 'src/platform/streams/checkpoints.ts',
+    find: 'this.replayRate) > 0 ?',
+    replace: 'this.replayRate) < 0 ?',
+    test: 'src/platform/streams/checkpoints.db-spec.ts',
+    name: 'wait, and lose nothing',
+  },
+  {
+    guard: 'Who comes back with one old position has it stored once.',
+    file: 'src/platform/streams/checkpoints.ts',
+    find: 'const near = this.#near(vector, most);',
+    replace: 'const near = most < 0 ? this.#near(vector, most) : undefined;',
+    test: 'src/platform/streams/checkpoints.db-spec.ts',
+    name: 'one and the same are stored once',
+  },
+  {
     guard: 'An id of a replay walks over the streams that have moved only.',
     file: 'src/platform/streams/checkpoints.ts',
     find: 'return new OpaquePosition(base, moved);\n    }',

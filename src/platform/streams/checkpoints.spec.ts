@@ -131,8 +131,8 @@ describe('positions of many cities that are stored for a request', () => {
   // Guard: each id of a replay would walk over all cities, and hold up the event loop.
   it('walk over what differs from the stored one only', async () => {
     const { checkpoints } = storing();
-    await checkpoints.own(vectorAt(5));
-    const position = await checkpoints.own(new Map([...vectorAt(5), [7, 9], [3_001, 0]]));
+    await checkpoints.ofReplay('key', vectorAt(5), 64);
+    const position = await checkpoints.ofReplay('key', new Map([...vectorAt(5), [7, 9], [3_001, 0]]), 64);
     const { base } = position as unknown as { base: CheckpointBase };
     const looks = jest.spyOn(base, 'seqOf');
     expect(movedIn(position)).toEqual([[7, 4], [3_001, 0]]); // prettier-ignore

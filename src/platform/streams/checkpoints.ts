@@ -25,6 +25,8 @@ const TOKEN_MOVED_LIMIT = 256;
 const OWN_KEPT = 16;
 /** What requests of one key may have stored by this process: a row is as large as there are cities. */
 export const OWN_RATE: Rate = { perSecond: 60 / 3_600, burst: 60 };
+/** The same for its streams: one that is told of all cities from the log has a row for each hundred of them. */
+const REPLAY_RATE: Rate = { perSecond: 600 / 3_600, burst: 600 };
 
 /** How far a stream is, with its name: ids go on naming one that has left, and not everybody may see it. */
 interface Moved {
@@ -82,6 +84,9 @@ export class Checkpoints {
   /** Stored for requests, the newest first. */
   #owned: readonly Base[] = [];
   readonly #shares = new Buckets();
+  readonly #replays = new Buckets();
+  /** Replaced in tests. */
+  replayRate = REPLAY_RATE;
 
   constructor(
     private readonly repository: StreamLogRepository,
@@ -159,15 +164,17 @@ export class Checkpoints {
   }
 
   /**
-   * A position for who is far from the hub's place. It counts from one that was stored for another request, where up to `most` streams differ from that;
-   * otherwise it has a stored row of its own.
+   * A position for a stream of a key that is far from the hub's place. It counts from one that was stored before, where up to `most` streams differ from that;
+   * otherwise it has a stored row of its own. Undefined while the key has had its share stored: in each id of what it is told it would be as long as all cities.
    */
-  async own(vector: ReadonlyMap<number, number>, most = TOKEN_MOVED_LIMIT): Promise<OpaquePosition> {
-    return this.#near(vector, most) ?? (await this.#store(vector));
+  async ofReplay(key: string | undefined, vector: ReadonlyMap<number, number>, most: number): Promise<OpaquePosition | undefined> {
+    const near = this.#near(vector, most);
+    if (near !== undefined) return near;
+    return this.#replays.take(key ?? '', this.replayRate) > 0 ? undefined : this.#store(vector);
   }
 
   /**
-   * The same for requests of a key. When it has had its share stored, it counts from one that is far: some bytes for each city that moved. Undefined where
+   * The same for an answer. When the key has had its share stored, it counts from one that is far: some bytes for each city that moved. Undefined where
    * there is none, either: the names of the cities do as well, and are longer yet.
    */
   async ownOf(key: string | undefined, vector: ReadonlyMap<number, number>): Promise<OpaquePosition | undefined> {

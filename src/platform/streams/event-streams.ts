@@ -131,8 +131,7 @@ export class EventStreams {
     await this.#ready(() => this.hub.refresh());
     const filter = this.#filter(request.keyId, SUPERVISOR_STREAM, [request.cities, request.types]);
     const group = await this.hub.supervisorGroup(request.cities, request.types);
-    const start =
-      position === undefined ? new Map<number, Start>() : await this.#starts(position.value, position.what, group, request.cities);
+    const start = position === undefined ? new Map<number, Start>() : await this.#starts(position.value, position.what, group, request);
     if (position === undefined) for (const { id } of group.source.streams) start.set(id, { pos: this.hub.streams.get(id)!.head });
     await this.hub.caughtUp();
     return this.#opening(group.channel, filter, (subscriber, waited) => {
@@ -166,7 +165,12 @@ export class EventStreams {
   }
 
   /** Where each stream of the feed begins for a client with this cursor. */
-  async #starts(value: string, what: string, group: SupervisorGroup, cities: readonly string[] | undefined): Promise<Map<number, Start>> {
+  async #starts(
+    value: string,
+    what: string,
+    group: SupervisorGroup,
+    { cities, keyId }: Pick<SupervisorStreamRequest, 'cities' | 'keyId'>,
+  ): Promise<Map<number, Start>> {
     const wanted = await this.#wanted(value, what);
     const supervisor = this.hub.stream(SUPERVISOR_STREAM);
     // Meanwhile an epoch has begun, and the process has not read its streams anew.
@@ -189,7 +193,7 @@ export class EventStreams {
     }
     await this.#gone(wanted, since, what, cities, starts, old, asked);
     if (since !== undefined && since < supervisor.head) await this.#missed(since, what, cities, wanted, starts, old);
-    await this.#assertThere(what, isOpaque(value), asked);
+    await this.#assertThere(what, isOpaque(value), asked, keyId);
     await this.#assertKept(old, (s, floor) => `${s.name}:${floor}`);
     return starts;
   }
@@ -259,14 +263,15 @@ export class EventStreams {
   }
 
   /** @throws 410 cursor_ahead, which says from where to go on: the same in all streams but those that do not have their positions. */
-  async #assertThere(what: string, wasOpaque: boolean, asked: readonly Asked[]): Promise<void> {
+  async #assertThere(what: string, wasOpaque: boolean, asked: readonly Asked[], keyId: string | undefined): Promise<void> {
     const lost = asked.find(({ newest }) => newest !== undefined);
     if (lost === undefined) return;
     // Whoever has sent all names can be answered with them; nothing is stored for who makes them up.
-    const goOn =
-      !wasOpaque || asked.length <= COMPOSITE_LIMIT
-        ? formatComposite(new Map(asked.map(({ name, pos, newest }) => [name, newest ?? pos])))
-        : (await this.hub.checkpoints.own(new Map(asked.map(({ id, pos, newest }) => [id, newest ?? pos])))).id();
+    const isShort = !wasOpaque || asked.length <= COMPOSITE_LIMIT;
+    const stored = isShort
+      ? undefined
+      : await this.hub.checkpoints.ownOf(keyId, new Map(asked.map(({ id, pos, newest }) => [id, newest ?? pos])));
+    const goOn = stored?.id() ?? formatComposite(new Map(asked.map(({ name, pos, newest }) => [name, newest ?? pos])));
     throw ahead(what, `${lost.name}:${lost.pos}`, `${lost.name}:${lost.newest}`, goOn);
   }
 
@@ -358,7 +363,7 @@ export class EventStreams {
           forget();
         };
         this.#open++;
-        const subscriber = new Subscriber(socket, this.config.heartbeatMs, gone);
+        const subscriber = new Subscriber(socket, this.config.heartbeatMs, gone, keyId);
         forget = this.keys.add(keyId, () => subscriber.end(''));
         await this.failpoints.hit('stream.before_first_frame');
         if (subscriber.state === 'closed') return;
