@@ -366,8 +366,8 @@ export const STREAMS: readonly Guard[] = [
   {
     guard: 'The pages of a list upwards share a stored position.',
     file: 'src/platform/streams/checkpoints.ts',
-    find: 'return moved > TOKEN_MOVED_LIMIT ?',
-    replace: 'return moved > TOKEN_MOVED_LIMIT * 0 ?',
+    find: 'const own = moved > TOKEN_MOVED_LIMIT ?',
+    replace: 'const own = moved > TOKEN_MOVED_LIMIT * 0 ?',
     test: 'src/modules/tenancy/events/feed-events.db-spec.ts',
     name: 'stores one position for many pages',
   },
