@@ -38,7 +38,7 @@ export const DRAIN_GUARDS: readonly Guard[] = [
   {
     guard: 'In a lane nothing is done after a unit that failed, not even what cleans up.',
     file: 'src/modules/orchestration/runs/control/advance.ts',
-    find: 'if (before) for (const each of made) this.#skip(each, PREVIOUS);',
+    find: 'if (before) for (const each of made) this.#skip(each, { reason: PREVIOUS, by: before.fact.step.id });',
     replace: '',
     test: MODEL,
   },

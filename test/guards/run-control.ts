@@ -76,7 +76,7 @@ export const RUN_CONTROL: readonly Guard[] = [
   {
     guard: 'What an ended control has made ends with it.',
     file: `${CONTROL}/advance.ts`,
-    find: 'this.#skip(made, told(node));',
+    find: 'this.#skip(made, causeOf(node));',
     replace: 'told(made);',
     test: RULES,
   },
@@ -197,7 +197,7 @@ export const RUN_CONTROL: readonly Guard[] = [
   {
     guard: 'A member that fails takes the open ones of its scope with it.',
     file: `${CONTROL}/advance.ts`,
-    find: 'for (const member of members) this.#skip(member, reason);',
+    find: 'for (const member of members) this.#skip(member, { reason, by: failed.fact.step.id });',
     replace: '',
     test: MODEL,
   },

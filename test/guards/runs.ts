@@ -4,6 +4,7 @@ const SESSIONS = 'src/modules/orchestration/sling/sling-sessions.db-spec.ts';
 const RUNS = 'src/modules/orchestration/runs';
 const RACES = `${RUNS}/run-races.db-spec.ts`;
 const KEEPER = `${RUNS}/run-keeper.db-spec.ts`;
+const REOPENINGS = `${RUNS}/run-reopenings.db-spec.ts`;
 const LAUNCH = `${RUNS}/launch/launch.db-spec.ts`;
 const AHEAD = `${RUNS}/launch/launch-ahead.db-spec.ts`;
 const OTHERS = `${RUNS}/runs-of-others.db-spec.ts`;
@@ -173,9 +174,8 @@ export const RUN_GUARDS: readonly Guard[] = [
   {
     guard: 'Nobody waits for who opens a step again that thousands outside of its run wait for.',
     file: 'src/modules/work/work/edges.repository.ts',
-    find: "select d.depends_on_id from bead_dependencies d where d.stream_id = b.stream_id and d.issue_id = b.id and d.blocking) else '{}' end",
-    replace:
-      "select d.depends_on_id from bead_dependencies d where d.stream_id = b.stream_id and d.depends_on_id = b.id and d.blocking) else '{}' end",
+    find: 'd.issue_id = b.id and d.blocking and not exists (',
+    replace: 'd.depends_on_id = b.id and d.blocking and not exists (',
     test: OTHERS,
     name: 'is looked for among the steps of the run',
   },
@@ -190,10 +190,50 @@ export const RUN_GUARDS: readonly Guard[] = [
   {
     guard: 'No run is completed without what it has skipped for a step that was done after all.',
     file: `${RUNS}/run-keeper.ts`,
-    find: "if (endsAs(before.metadata['gc.outcome']) !== 'pass') await",
-    replace: "if (endsAs(before.metadata['gc.outcome']) === 'skipped') await",
+    find: '      await this.#openBehind(work, after);',
+    replace: "      if (endsAs(before.metadata['gc.outcome']) === 'skipped') await this.#openBehind(work, after);",
     test: KEEPER,
     name: 'takes up a step that has failed again',
+  },
+  {
+    guard: 'No run is completed without what the end of a control has skipped that was taken up again.',
+    file: `${RUNS}/skipped-behind.ts`,
+    find: 'step.skipped && step.by === id',
+    replace: 'step.skipped && step.by === ref',
+    test: REOPENINGS,
+    name: 'opens the items that its end has skipped',
+  },
+  {
+    guard: 'What a member has taken down with its scope is opened with the member.',
+    file: `${RUNS}/control/advance.ts`,
+    find: 'this.#skip(member, { reason, by: failed.fact.step.id });',
+    replace: 'this.#skip(member, { reason, by: body.fact.step.id });',
+    test: REOPENINGS,
+    name: 'opens with a member of a scope',
+  },
+  {
+    guard: 'A round that has failed hides no step that had begun.',
+    file: 'src/modules/work/work/edges.repository.ts',
+    find: 'and o.made_by = b.ref',
+    replace: 'and o.made_by <> b.ref',
+    test: REOPENINGS,
+    name: 'is not opened with what it waits for',
+  },
+  {
+    guard: 'What somebody has skipped himself is not opened with what it waits for.',
+    file: 'src/modules/work/work/edges.repository.ts',
+    find: "was canceled)$', false)",
+    replace: "was canceled)$', true)",
+    test: REOPENINGS,
+    name: 'stays so when what it waits for',
+  },
+  {
+    guard: 'A step that is opened again says no more for which it was skipped.',
+    file: 'src/modules/work/work/diff.ts',
+    find: "key === 'gc.output_json' || key === SKIPPED_FOR ||",
+    replace: "key === 'gc.output_json' ||",
+    test: REOPENINGS,
+    name: 'stays so when what it waits for',
   },
   {
     guard: 'No round is taken up again of what has ended without success.',

@@ -12,7 +12,7 @@ import { RunControl } from './control/run-control.js';
 import { GRAPH_DONE, RunEndings } from './run-endings.service.js';
 import type { RunOutcome, RunRow } from './run-row.js';
 import { RunsRepository } from './runs.repository.js';
-import { skippedBehind } from './skipped-behind.js';
+import { skippedBehind, skippedFor } from './skipped-behind.js';
 
 const STEPS_CLOSED = 'molecule autoclose: all step children closed';
 /** Steps that are opened with one that they were skipped for, under the lock of the city. */
@@ -63,7 +63,7 @@ export class RunKeeper implements OnModuleInit {
       await this.#requireGoingOn(work, before);
       await this.#requireGoingOnAround(work, before);
       await this.control.reopened(work, after);
-      if (endsAs(before.metadata['gc.outcome']) !== 'pass') await this.#openBehind(work, after);
+      await this.#openBehind(work, after);
     }
     if (
       after.metadata['gc.formula_contract'] === 'graph.v2' &&
@@ -90,13 +90,13 @@ export class RunKeeper implements OnModuleInit {
   }
 
   /**
-   * What was skipped for a step that is open again is open too: the run would be completed without it. Each waits as it opens, so nobody is offered it, and no
+   * What its run has skipped for a step that is open again is open too: the run would be completed without it. What was waiting for the step waits as it opens, so nobody is offered it, and no
    * gate begins. @throws ProblemError wrong_state for more than one transaction opens, and for what had begun; forbidden for a session, of what others go on with
    */
-  async #openBehind(work: Work, { id, run_id: run }: BeadRecord): Promise<void> {
+  async #openBehind(work: Work, { id, run_id: run, ref }: BeadRecord): Promise<void> {
     // What is opened here has nothing else behind it.
     if (this.#opening.has(work)) return;
-    const { ids, begun } = skippedBehind(id, await work.leftOut(run!));
+    const { ids, begun } = skippedBehind({ id, ref }, await work.leftOut(run!));
     const not = (why: string) => problem('wrong_state', `run ${run} has skipped ${why}; launch its formula again`);
     if (begun !== undefined) throw not(`${begun} for ${id}, which had begun before`);
     if (ids.length > MOST_OPENED) throw not(`more than ${MOST_OPENED} steps for ${id}, which are not opened with it`);
@@ -165,7 +165,7 @@ export class RunKeeper implements OnModuleInit {
   /** Nobody starts on what needs something that has failed. */
   async #skipBehind(work: Work, run: RunRow, { id, ref }: BeadRecord): Promise<void> {
     const behind = await this.repository.behind(work.tx, work.city.streamId, run.id, id);
-    await work.closeAll(behind, { 'gc.outcome': 'skipped', close_reason: `skipped: step ${ref} has failed` });
+    await work.closeAll(behind, skippedFor(id, `skipped: step ${ref} has failed`));
   }
 
   /** Closes what has nothing left to wait for: the whole that a step is part of, and in the end the run. */

@@ -474,7 +474,7 @@ describe('a gate that its run has yet to come to', () => {
     await sql`analyze beads, bead_dependencies`.execute(fixture.db);
     const found: string[][] = [];
     const look = async (db: unknown): Promise<void> => {
-      found.push([...skippedBehind(a, await new EdgesRepository().leftOut(db as Tx, streamId, run.id)).ids]);
+      found.push([...skippedBehind({ id: a, ref: 'behind.a' }, await new EdgesRepository().leftOut(db as Tx, streamId, run.id)).ids]);
     };
     expect(rowsRead(await plansOf(fixture.pool, look, 'only'), 'bead_dependencies')).toBeLessThan(50);
     await changes.update(as(a), { status: 'closed', metadata: { 'gc.outcome': 'fail' } });

@@ -1,4 +1,5 @@
-import type { LeftOut } from '../../work/work/bead-record.js';
+import type { BeadRecord, LeftOut } from '../../work/work/bead-record.js';
+import { SKIPPED_FOR } from '../../work/work/diff.js';
 import { append } from './control/nodes.js';
 
 /** What is to be opened with a step, each after those of them that it waits for. */
@@ -8,8 +9,18 @@ export interface Behind {
   readonly begun: string | undefined;
 }
 
-/** The steps that come after `id` and were skipped for it; not what another step that has failed has skipped as well. */
-export function skippedBehind(id: string, left: readonly LeftOut[]): Behind {
+/** What a step says that its run skips, for the end of `by` where that is to be opened with it. */
+export const skippedFor = (by: string | undefined, reason: string): Record<string, string> => ({
+  'gc.outcome': 'skipped',
+  ...(by === undefined ? {} : { [SKIPPED_FOR]: by }),
+  close_reason: reason,
+});
+
+/**
+ * The steps that were skipped for `id`: those that come after it, and what its own end has skipped, as the items of a control. Not what another step has skipped
+ * as well, nor what somebody has skipped himself.
+ */
+export function skippedBehind({ id, ref }: Pick<BeadRecord, 'id' | 'ref'>, left: readonly LeftOut[]): Behind {
   const after = new Map<string, LeftOut[]>();
   for (const step of left) for (const need of step.needs) append(after, need, step);
   const reach = (from: readonly string[]): Set<string> => {
@@ -24,17 +35,22 @@ export function skippedBehind(id: string, left: readonly LeftOut[]): Behind {
       }
     return reached;
   };
-  const behind = reach([id]);
+  // Of other steps it opens no rounds: those would be done before what the steps wait for.
+  const own = left.filter((step) => step.skipped && step.by === id).map((step) => step.id);
+  const behind = new Set([...own, ...reach([id, ...own])]);
   const lost = reach(left.filter((step) => !step.skipped && step.id !== id && !step.cleans).map((step) => step.id));
   const needs = new Map(left.map((step) => [step.id, step.needs]));
+  const ids = new Set<string>();
   const seen = new Set<string>();
-  const ids: string[] = [];
   const put = (one: string): void => {
     if (!behind.has(one) || lost.has(one) || seen.has(one)) return;
     seen.add(one);
     needs.get(one)?.forEach(put);
-    ids.push(one);
+    ids.add(one);
   };
   for (const one of behind) put(one);
-  return { ids, begun: left.find((step) => step.begun && behind.has(step.id) && !lost.has(step.id))?.id };
+  const opened = new Map([[ref, id], ...left.flatMap((step) => (ids.has(step.id) ? [[step.ref, step.id] as const] : []))]);
+  const round = left.find((step) => step.skipped && !ids.has(step.id) && !lost.has(step.id) && step.of !== null && opened.has(step.of));
+  const maker = opened.get(round?.of ?? null);
+  return { ids: [...ids], begun: maker === id ? round?.id : maker };
 }

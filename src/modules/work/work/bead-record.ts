@@ -99,12 +99,17 @@ export interface Edge {
   readonly type: string;
 }
 
-/** A step of a run that was skipped or has failed. */
+/** A step of a run that was skipped by it, or that keeps others from being done: it has failed, or somebody has skipped it himself. */
 export interface LeftOut {
   readonly id: string;
+  readonly ref: string | null;
+  /** By its run. */
   readonly skipped: boolean;
+  /** The step whose end has it skipped; null where the release before has. */
+  readonly by: string | null;
   readonly cleans: boolean;
-  /** It has made rounds or items. */
-  readonly begun: boolean;
+  /** The step whose round it belongs to, as recipes have it. */
+  readonly of: string | null;
+  /** But for its own rounds. */
   readonly needs: readonly string[];
 }

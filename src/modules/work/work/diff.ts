@@ -45,8 +45,12 @@ export function diffOf(bead: BeadRecord, change: BeadChange): Diff | undefined {
   return { columns: columns as RowChange, metadata, handover, leaseMs };
 }
 
+/** Which step it was skipped for, as its run says: who skips one himself says nothing of it. */
+export const SKIPPED_FOR = 'gc.skipped_for';
+
 /** What says of a step how it ends. */
-export const isSaid = (key: string): boolean => key === 'gc.outcome' || key === 'gc.output_json' || key.startsWith('gc.failure_');
+export const isSaid = (key: string): boolean =>
+  key === 'gc.outcome' || key === 'gc.output_json' || key === SKIPPED_FOR || key.startsWith('gc.failure_');
 
 /** Takes away what is said of a step that is to be done anew: whoever closes it then without a word says it passed. */
 function unsaid({ run_id: run, metadata }: BeadRecord): Record<string, string> {

@@ -3,7 +3,7 @@ import { TooMuch } from '../../formulas/compile/limits.js';
 import type { Control } from '../../formulas/compile/recipe.js';
 import type { Until } from '../../formulas/compile/until.js';
 import type { Act, Outcome, Rounds, RunFacts, UnitFact } from './facts.js';
-import { append, cleansUp, handsOn, lastOf, told, worst, type Node } from './nodes.js';
+import { append, causeOf, cleansUp, handsOn, lastOf, told, worst, type Cause, type Node } from './nodes.js';
 import { attemptOf, at, outcomeOf, parsed } from './outcome.js';
 import { attempt, items, iteration, MAX_CHARACTERS, MAX_STEPS, NoSuchField } from './rounds.js';
 import { Standing } from './standing.js';
@@ -70,7 +70,7 @@ class Run {
   acts(): Act[] {
     // Whatever has ended a control, such as a limit or a person: nothing that it has made is done any more.
     for (const node of this.#nodes.values())
-      if (node.outcome !== undefined) for (const made of this.#made.get(node.fact.step.id) ?? []) this.#skip(made, told(node));
+      if (node.outcome !== undefined) for (const made of this.#made.get(node.fact.step.id) ?? []) this.#skip(made, causeOf(node));
     const all = [...this.#nodes.values()];
     // Steps come after what they wait for, so nearly everything is told by the first look.
     do {
@@ -102,8 +102,8 @@ class Run {
       if (own && blockers.some(({ outcome }) => outcome === undefined)) return;
       const members = this.#members.get(step.id) ?? [];
       const outcome = (own ? worst(members)?.outcome : undefined) ?? 'skipped';
-      node.cause = failed.cause ?? told(failed);
-      return this.#close(node, outcome, node.cause);
+      node.cause = failed.cause ?? causeOf(failed);
+      return this.#close(node, outcome, node.cause.reason, outcome === 'skipped' ? { by: node.cause.by } : {});
     }
     if (blockers.some(({ outcome }) => outcome === undefined)) return;
     if (step.kind === 'scope') return this.#close(node, 'pass', 'all of its members have passed');
@@ -116,15 +116,15 @@ class Run {
     const failed = members.find(({ outcome, fact }) => outcome === 'fail' && fact.step.scope!.abort);
     if (failed === undefined) return false;
     const reason = `${failed.fact.step.id} failed`;
-    for (const member of members) this.#skip(member, reason);
+    for (const member of members) this.#skip(member, { reason, by: failed.fact.step.id });
     this.#close(body, 'fail', reason);
     return true;
   }
 
   /** Ends a step with everything that it has made. */
-  #skip(node: Node, reason: string): void {
-    for (const made of this.#made.get(node.fact.step.id) ?? []) this.#skip(made, reason);
-    if (node.outcome === undefined) this.#close(node, 'skipped', reason);
+  #skip(node: Node, cause: Cause): void {
+    for (const made of this.#made.get(node.fact.step.id) ?? []) this.#skip(made, cause);
+    if (node.outcome === undefined) this.#close(node, 'skipped', cause.reason, { by: cause.by });
   }
 
   #control(node: Node, control: Control): void {
@@ -231,13 +231,13 @@ class Run {
     const { id } = node.fact.step;
     const byUnit = new Map<number, Node[]>();
     for (const made of all) append(byUnit, made.fact.round!, made);
-    let isOver = false;
+    let over: Node | undefined;
     const outcomes = units.map((unit) => {
       const made = byUnit.get(unit.n) ?? [];
-      const before = isOver;
-      if (before) for (const each of made) this.#skip(each, PREVIOUS);
+      const before = over;
+      if (before) for (const each of made) this.#skip(each, { reason: PREVIOUS, by: before.fact.step.id });
       const bad = worst(made);
-      isOver ||= isSkipping && bad !== undefined;
+      if (isSkipping) over ??= bad;
       if (made.some(({ outcome }) => outcome === undefined)) return undefined;
       const outcome = before ? 'skipped' : (bad?.outcome ?? 'pass');
       const reason = before ? PREVIOUS : bad === undefined ? 'all of its steps have passed' : told(bad);
@@ -294,7 +294,12 @@ class Run {
     node: Node,
     outcome: Outcome,
     reason: string,
-    { disposition, output, failure }: { disposition?: string; output?: string | undefined; failure?: string | undefined } = {},
+    {
+      by,
+      disposition,
+      output,
+      failure,
+    }: { by?: string; disposition?: string; output?: string | undefined; failure?: string | undefined } = {},
   ): void {
     node.outcome = outcome;
     node.output = output;
@@ -306,6 +311,7 @@ class Run {
       step: node.fact.step.id,
       outcome,
       reason,
+      ...(by === undefined ? {} : { by }),
       ...(disposition === undefined ? {} : { disposition }),
       ...(output === undefined ? {} : { output }),
       ...(failure === undefined ? {} : { failure }),

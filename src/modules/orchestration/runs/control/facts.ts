@@ -73,6 +73,8 @@ export type Act =
       readonly step: string;
       readonly outcome: Outcome;
       readonly reason: string;
+      /** Of what is skipped: the step whose end has it skipped. */
+      readonly by?: string;
       /** `hard_fail`, `soft_fail`, `controller_error`, `control_quarantined`: how a control has come to its outcome. */
       readonly disposition?: string;
       /** What it hands on, from the round that passed. */

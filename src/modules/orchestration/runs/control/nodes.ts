@@ -11,7 +11,13 @@ export interface Node {
   /** What it hands on. */
   output: string | undefined;
   /** Of a skipped one: what has gone wrong in the first place. */
-  cause?: string;
+  cause?: Cause;
+}
+
+/** Why a step is skipped, and by whose end. */
+export interface Cause {
+  readonly reason: string;
+  readonly by: string;
 }
 
 const WORDS: Readonly<Record<Outcome, string>> = { pass: 'passed', fail: 'failed', skipped: 'was skipped', canceled: 'was canceled' };
@@ -29,6 +35,10 @@ export function worst(nodes: readonly Node[]): Node | undefined {
 
 export function told({ fact, outcome }: Node): string {
   return `${fact.step.id} ${WORDS[outcome!]}`;
+}
+
+export function causeOf(node: Node): Cause {
+  return { reason: told(node), by: node.fact.step.id };
 }
 
 /** Done whatever became of the rest, and outside the verdict. */

@@ -10,6 +10,7 @@ import { tellSteps } from '../launch/step-events.js';
 import { DrainsService } from '../drains/drains.service.js';
 import type { RunRow } from '../run-row.js';
 import { RunsRepository } from '../runs.repository.js';
+import { skippedFor } from '../skipped-behind.js';
 import { advance } from './advance.js';
 import { RunControlRepository, type StoredRun } from './control.repository.js';
 import type { Act, Finish } from './facts.js';
@@ -110,15 +111,11 @@ export class RunControl {
 
   /** A failure may take thousands of steps with it: those of one cause are closed together. */
   async #skip(work: Work, { beads, steps }: StoredRun, acts: readonly Act[]): Promise<void> {
-    const causes = new Map<string, string[]>();
-    for (const act of acts)
-      if (act.do === 'close' && act.outcome === 'skipped') {
-        const ids = causes.get(act.reason);
-        if (ids === undefined) causes.set(act.reason, [beads.get(act.step)!]);
-        else ids.push(beads.get(act.step)!);
-      }
-    for (const [reason, ids] of causes) {
-      await work.closeAll(ids, { 'gc.outcome': 'skipped', close_reason: reason });
+    const skipped = acts.filter((act) => act.do === 'close').filter(({ outcome }) => outcome === 'skipped');
+    for (const some of Map.groupBy(skipped, ({ reason, by }) => `${by ?? ''} ${reason}`).values()) {
+      const { reason, by } = some[0]!;
+      const ids = some.map(({ step }) => beads.get(step)!);
+      await work.closeAll(ids, skippedFor(beads.get(by ?? ''), reason));
       for (const drain of steps.flatMap(({ step, units }) => (units === undefined ? [] : [beads.get(step.id)!])))
         if (ids.includes(drain)) await this.drains.end(work, { drain }, 'skipped', reason);
     }

@@ -1,0 +1,149 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { workFixture, type WorkFixture } from '../../../../test/support/work.js';
+import { hands } from '../sling/testing/slings.js';
+import type { RunRow } from './run-row.js';
+import { launches, recipeOf, type Launches } from './testing/launches.js';
+
+/** What is opened with a step that is opened again: what its own end has had skipped. */
+let fixture: WorkFixture;
+let runs: Launches;
+let h: ReturnType<typeof hands>;
+beforeEach(async () => {
+  fixture = await workFixture();
+  runs = launches(fixture);
+  h = hands(fixture);
+});
+afterEach(() => fixture.close());
+
+const HEAD = 'formula = "f"\n[requires]\nformula_compiler = ">=2.0.0"\n';
+const step = (id: string, ...lines: readonly string[]): string => ['[[steps]]', `id = "${id}"`, `title = "${id}"`, ...lines, ''].join('\n');
+const LOOK = `formula = "look"
+type = "expansion"
+[requires]
+formula_compiler = ">=2.0.0"
+[vars]
+path = { required = true }
+[[template]]
+id = "{target}.look"
+title = "Look at {path}"
+`;
+const FAN_OUT = step('a', 'on_complete = { for_each = "output.files", bond = "look", vars = { path = "{item}" } }');
+
+const launch = (text: string, others: Readonly<Record<string, string>> = {}): Promise<RunRow> =>
+  runs.launch({ recipe: recipeOf(HEAD + text, {}, others), target: 'mayor' });
+
+const idOf = async (ref: string): Promise<string> => {
+  const { rows } = await sql<{ id: string }>`select id from beads where ref = ${`f.${ref}`}`.execute(fixture.db);
+  return rows[0]!.id;
+};
+/** How each step is: `open`, or how it ended. */
+const steps = async (): Promise<Record<string, string>> => {
+  const { rows } = await sql<{ ref: string; is: string }>`
+    select substr(ref, 3) as ref, case when status = 'closed' then coalesce(metadata ->> 'gc.outcome', 'pass') else status end as is
+    from beads where run_id <> id order by created_at, length(id), id`.execute(fixture.db);
+  return Object.fromEntries(rows.map(({ ref, is }) => [ref, is]));
+};
+const end = async (ref: string, outcome?: string, more: Record<string, string> = {}): Promise<void> => {
+  await h.change(await idOf(ref), { status: 'closed', metadata: { ...(outcome === undefined ? {} : { 'gc.outcome': outcome }), ...more } });
+};
+const open = async (ref: string): Promise<void> => {
+  await h.change(await idOf(ref), { status: 'open' });
+};
+
+describe('a control that is opened again', () => {
+  // Guards: the run would be completed without what the end of the control has skipped.
+  it.each(['fail', 'skipped', 'canceled', 'pass'])('opens the items that its end has skipped, and no others: %s', async (outcome) => {
+    const { id } = await launch(`${FAN_OUT}${step('b')}`, { look: LOOK });
+    await end('a', 'pass', { 'gc.output_json': '{"files":["x","y","z"]}' });
+    await end('a.item.1.look', 'pass');
+    await end('a.item.2.look', 'skipped');
+    await end('a-fanout', outcome);
+    expect(await steps()).toMatchObject({ 'a-fanout': outcome, 'a.item.3.look': 'skipped' });
+    await open('a-fanout');
+    expect(await steps()).toMatchObject({
+      ...{ 'a-fanout': 'open', 'a.item.1.look': 'pass', 'a.item.2.look': 'skipped', 'a.item.3.look': 'open' },
+    });
+    await end('b');
+    expect(await runs.run(id)).toMatchObject({ status: 'active' });
+    await open('a.item.2.look');
+    for (const n of [2, 3]) await end(`a.item.${n}.look`, 'pass');
+    expect(await runs.run(id)).toMatchObject({ status: 'completed' });
+  });
+
+  it.each([
+    [
+      'a loop',
+      'loop = { until = "step.output.ok == true", max = 1, body = [{ id = "x", title = "X" }, { id = "y", title = "Y" }] }',
+      'a.iter1.y',
+    ],
+    ['a retry', 'retry = { max_attempts = 1 }', 'a.attempt.1'],
+    ['a check', 'check = { max_attempts = 1, check = { mode = "exec", path = "../assets/green.sh" } }', 'a.iteration.1'],
+  ])('goes on with the round that its end has skipped: %s', async (_, control, last) => {
+    const { id } = await launch(`${step('a', control)}${step('b', 'needs = ["a"]')}${step('c')}`);
+    await end('a', 'fail');
+    expect(await steps()).toMatchObject({ a: 'fail', b: 'skipped', [last]: 'skipped' });
+    await open('a');
+    expect(await steps()).toMatchObject({ a: 'open', b: 'open', [last]: 'open' });
+    await end('c');
+    expect(await runs.run(id)).toMatchObject({ outcome: null });
+  });
+
+  it('opens with a member of a scope what that has taken down', async () => {
+    const member = (id: string, ...lines: readonly string[]): string =>
+      step(id, 'metadata = { "gc.scope_ref" = "s", "gc.on_fail" = "abort_scope" }', ...lines);
+    const { id } = await launch(
+      `${step('s', 'metadata = { "gc.kind" = "scope" }')}${member('m')}${member('n', 'retry = { max_attempts = 2 }')}${step('b')}`,
+    );
+    await end('m', 'fail');
+    expect(await steps()).toMatchObject({ s: 'fail', m: 'fail', n: 'skipped', 'n.attempt.1': 'skipped' });
+    await open('s');
+    expect(await steps()).toMatchObject({ s: 'open', m: 'fail', n: 'skipped' });
+    await open('m');
+    expect(await steps()).toMatchObject({ s: 'open', m: 'open', n: 'open', 'n.attempt.1': 'open' });
+    await end('m', 'pass');
+    await end('b');
+    expect(await runs.run(id)).toMatchObject({ outcome: null });
+    await end('n.attempt.1', 'pass');
+    expect(await runs.run(id)).toMatchObject({ status: 'completed' });
+  });
+
+  // Guard: a round of a step that had begun is not opened before what the step waits for.
+  it('is not opened with what it waits for once it has begun, also where a round of it has failed', async () => {
+    const { id } = await launch(`${step('a')}${step('b', 'needs = ["a"]', 'retry = { max_attempts = 2 }')}${step('c')}`);
+    await end('a', 'pass');
+    await end('b.attempt.1', 'fail', { 'gc.failure_class': 'transient' });
+    await open('a');
+    await end('a', 'fail');
+    expect(await steps()).toMatchObject({ b: 'skipped', 'b.attempt.1': 'fail', 'b.attempt.2': 'skipped' });
+    await expect(open('a')).rejects.toMatchObject({
+      problem: 'wrong_state',
+      detail: `conflict: run ${id} has skipped ${await idOf('b')} for ${await idOf('a')}, which had begun before; launch its formula again`,
+    });
+  });
+});
+
+describe('a step that somebody has skipped himself', () => {
+  // Guard: what a person has decided stays so.
+  it.each(['', step('r', 'retry = { max_attempts = 1 }')])('stays so when what it waits for is opened again: %#', async (more) => {
+    await launch(`${step('a')}${step('b', 'needs = ["a"]')}${step('c', 'needs = ["a"]')}${step('d', 'needs = ["c"]')}${step('o')}${more}`);
+    await end('b', 'skipped', { close_reason: 'nobody needs it' });
+    await end('a', 'fail');
+    expect(await steps()).toMatchObject({ a: 'fail', b: 'skipped', c: 'skipped', d: 'skipped' });
+    await open('a');
+    expect(await steps()).toMatchObject({ a: 'open', b: 'skipped', c: 'open', d: 'open' });
+    // Opened for it and skipped by hand then: that counts.
+    await end('c', 'skipped');
+    await end('a', 'fail');
+    await open('a');
+    expect(await steps()).toMatchObject({ a: 'open', c: 'skipped', d: more === '' ? 'open' : 'skipped' });
+  });
+
+  it('is told from what the release before has skipped', async () => {
+    await launch(`${step('a')}${step('b', 'needs = ["a"]')}${step('o')}`);
+    await end('a', 'fail');
+    await sql`update beads set metadata = metadata - 'gc.skipped_for'`.execute(fixture.db);
+    await open('a');
+    expect(await steps()).toMatchObject({ a: 'open', b: 'open' });
+  });
+});
