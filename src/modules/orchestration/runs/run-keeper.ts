@@ -100,6 +100,7 @@ export class RunKeeper implements OnModuleInit {
     const not = (why: string) => problem('wrong_state', `run ${run} has skipped ${why}; launch its formula again`);
     if (begun !== undefined) throw not(`${begun} for ${id}, which had begun before`);
     if (ids.length > MOST_OPENED) throw not(`more than ${MOST_OPENED} steps for ${id}, which are not opened with it`);
+    await this.control.requireKept(work, run!, [id, ...ids]);
     for (const one of ids) {
       const why = work.session && (await whyHeldBehind(work.session, work, one));
       if (why) throw problem('forbidden', why);

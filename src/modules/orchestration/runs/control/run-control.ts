@@ -85,6 +85,11 @@ export class RunControl {
     await this.repository.unsay(work.tx, work.city.streamId, id);
   }
 
+  /** @throws ProblemError wrong_state for steps that go on no more, as their drains have let go what they were done for */
+  async requireKept(work: Work, run: string, steps: readonly string[]): Promise<void> {
+    await this.drains.requireKept(work, run, steps);
+  }
+
   /** A bead of a run is gone: what its drains hold is held no more. */
   async letGo(work: Work, { id, run_id: run }: BeadRecord): Promise<void> {
     await this.drains.end(work, id === run ? { run: id } : { drain: id }, 'skipped', `bead ${id} was removed`);

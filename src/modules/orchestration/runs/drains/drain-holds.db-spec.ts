@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { hookProcess } from '../../../work/hooks/testing/hook-process.js';
 import { recipeOf } from '../testing/launches.js';
-import { drain, DrainFixture, EXCLUSIVE, HEAD, OTHER, POOL } from './testing/drain-fixture.js';
+import { drain, DrainFixture, EXCLUSIVE, HEAD, ITEM, OTHER, POOL } from './testing/drain-fixture.js';
 
 let d: DrainFixture;
 beforeEach(async () => {
@@ -84,6 +84,44 @@ describe('what a drain has for itself', () => {
     expect(await d.find(members[0]!)).toMatchObject({ status: 'open', labels: [] });
     expect(await d.units()).toMatchObject([{ outcome: 'skipped', held: false }]);
     expect(await d.steps()).toMatchObject({ c: 'ready' });
+  });
+
+  // Guards: who has a member by now goes on with it, and the drain has what it is done for.
+  it('is not taken up again once its unit is over', async () => {
+    const { convoy, members } = await d.convoyOf(2);
+    const more = `[[steps]]\nid = "o"\ntitle = "O"\n`;
+    const retried = ITEM.replace('title = "Weigh', 'retry = { max_attempts = 1 }\ntitle = "Weigh');
+    await d.launch(`${drain(EXCLUSIVE)}${more}`, convoy, retried);
+    const refused = async (ref: string, member: string): Promise<void> => {
+      const { id, all } = { id: await d.idOf(ref), all: await d.idOf('all') };
+      await expect(d.open(ref)).rejects.toMatchObject({
+        problem: 'wrong_state',
+        detail: `conflict: the unit of drain ${all} for ${member} has ended, and bead ${id} with it; launch its formula again`,
+      });
+    };
+    await d.end('all.unit.1.x.attempt.1', { 'gc.outcome': 'fail' });
+    expect(await d.units()).toMatchObject([{ outcome: 'fail' }, { outcome: null }]);
+    for (const ref of ['all.unit.1.x', 'all.unit.1.y']) await refused(ref, members[0]!);
+    // The other one has what it is done for still.
+    await d.end('all.unit.2.x', { 'gc.outcome': 'pass' });
+    await d.open('all.unit.2.x');
+    expect((await d.find(members[1]!)).labels).toHaveLength(1);
+    for (const step of ['x', 'y']) await d.end(`all.unit.2.${step}`, { 'gc.outcome': 'pass' });
+    await refused('all', members[0]!);
+    await refused('all.unit.2.x.attempt.1', members[1]!);
+    expect(await d.steps()).toMatchObject({ all: 'fail', end: 'skipped', o: 'ready' });
+  });
+
+  it('is taken up again with a drain that somebody has closed over it', async () => {
+    const { convoy, members } = await d.convoyOf(1);
+    await d.launch(`${drain(EXCLUSIVE)}[[steps]]\nid = "o"\ntitle = "O"\n`, convoy);
+    await d.end('all', { 'gc.outcome': 'fail' });
+    expect(await d.steps()).toMatchObject({ all: 'fail', end: 'skipped', 'all.unit.1.x': 'skipped', 'all.unit.1.y': 'skipped' });
+    await d.open('all');
+    expect(await d.steps()).toMatchObject({ all: 'blocked', end: 'blocked', 'all.unit.1.x': 'ready', 'all.unit.1.y': 'blocked' });
+    for (const step of ['x', 'y']) await d.end(`all.unit.1.${step}`);
+    expect(await d.steps()).toMatchObject({ all: 'pass', end: 'ready' });
+    expect(await d.find(members[0]!)).toMatchObject({ status: 'closed', labels: [] });
   });
 
   it('does not take for itself what others are at', async () => {

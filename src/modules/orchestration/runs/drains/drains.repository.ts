@@ -27,6 +27,13 @@ export interface EndedUnit {
   readonly asked_by: readonly string[] | null;
 }
 
+/** A step, and the unit that has ended which it is done for; of a drain itself one of its own. */
+export interface DoneUnit {
+  readonly step: string;
+  readonly drain: string;
+  readonly member: string;
+}
+
 /** Which units are meant: one, those of a drain, or those of a run. */
 export type Units = { readonly run: string } | { readonly drain: string; readonly n?: number };
 
@@ -60,6 +67,22 @@ export class DrainsRepository {
       from jsonb_to_recordset(${JSON.stringify(units)}::jsonb) as u(n integer, member text, convoy text, own_convoy boolean, held boolean)`.execute(
       tx,
     );
+  }
+
+  /** The first of some steps of a run that is a drain with a unit that has ended, or is done for one, at whatever depth. */
+  async done(tx: Tx, streamId: number, run: string, steps: readonly string[]): Promise<DoneUnit | undefined> {
+    const { rows } = await sql<DoneUnit>`
+      with recursive around as (
+        select s.bead_id as step, s.bead_id, s.made_by, s.round, null::integer as unit from run_steps s
+        where s.stream_id = ${streamId} and s.run_id = ${run} and s.bead_id = any(${[...steps]}::text[]) and exists (
+          select from run_units u where u.stream_id = ${streamId} and u.run_id = ${run} and u.outcome is not null)
+        union all
+        select a.step, s.bead_id, s.made_by, s.round, a.round from around a
+        join run_steps s on s.stream_id = ${streamId} and s.run_id = ${run} and s.step ->> 'id' = a.made_by)
+      select a.step, u.drain_id as drain, u.member_id as member from around a
+      join run_units u on u.stream_id = ${streamId} and u.drain_id = a.bead_id and u.outcome is not null and (a.unit is null or u.n = a.unit)
+      order by a.step, u.n limit 1`.execute(tx);
+    return rows[0];
   }
 
   /** Ends units that have not ended: each once. */

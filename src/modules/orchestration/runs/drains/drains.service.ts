@@ -1,4 +1,5 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { problem } from '../../../../contract/problems.js';
 import { ConvoysService } from '../../../work/convoys/convoys.service.js';
 import type { BeadRecord } from '../../../work/work/bead-record.js';
 import { DRAIN_HOLD } from '../../../work/work/held.js';
@@ -81,6 +82,14 @@ export class DrainsService implements OnModuleInit {
     }
     const convoys = ended.flatMap(({ convoy }) => convoy ?? []);
     if (convoys.length > 0) await work.closeAll(convoys, { close_reason: 'what it was made for is over' });
+  }
+
+  /** Members that a drain has let go are others' by now: what was done for them is not taken up again. @throws ProblemError wrong_state */
+  async requireKept(work: Work, run: string, steps: readonly string[]): Promise<void> {
+    const done = await this.repository.done(work.tx, work.city.streamId, run, steps);
+    if (done === undefined) return;
+    const { step, drain, member } = done;
+    throw problem('wrong_state', `the unit of drain ${drain} for ${member} has ended, and bead ${step} with it; launch its formula again`);
   }
 
   /** Why the members cannot be had alone. */

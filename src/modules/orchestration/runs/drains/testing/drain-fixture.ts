@@ -64,9 +64,18 @@ export class DrainFixture {
     return Object.fromEntries((await this.rows(run)).map((row) => [row.ref.slice(2), told(row)]));
   }
 
+  async idOf(ref: string): Promise<string> {
+    return (await this.rows()).find((row) => row.ref === `f.${ref}`)!.id;
+  }
+
   async end(ref: string, metadata: Record<string, string> = {}): Promise<void> {
-    const { id } = (await this.rows()).find((row) => row.ref === `f.${ref}`)!;
+    const id = await this.idOf(ref);
     await this.work((work) => work.update(id, { status: 'closed', metadata }));
+  }
+
+  async open(ref: string): Promise<void> {
+    const id = await this.idOf(ref);
+    await this.work((work) => work.update(id, { status: 'open' }));
   }
 
   async units(): Promise<{ n: number; member_id: string; outcome: string | null; reason: string | null; held: boolean }[]> {
