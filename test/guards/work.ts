@@ -1033,8 +1033,8 @@ export const WORK: readonly Guard[] = [
   {
     guard: 'A session opens nothing again that a gate waits for, at which its run is.',
     file: 'src/modules/work/work/work.repository.ts',
-    find: 'and t.id = ${id} and bead_is_gate(g)',
-    replace: 'and t.id = ${id} and bead_is_gate(g) and false',
+    find: 'g.run_id = t.run_id where bead_is_gate(g)',
+    replace: 'g.run_id = t.run_id where bead_is_gate(g) and false',
     test: OTHERS,
     name: 'is blocked by no session where it is a step',
   },
@@ -1089,8 +1089,8 @@ export const WORK: readonly Guard[] = [
   {
     guard: 'A session blocks nothing that others have under way by opening a bead again.',
     file: 'src/modules/work/work/held.ts',
-    find: 'await work.heldBehind(id, session.names)',
-    replace: "await work.heldBehind('none', session.names)",
+    find: 'await work.heldBehind(ids, session.names)',
+    replace: "await work.heldBehind(['none'], session.names)",
     test: OTHERS,
     name: 'what a session opens',
   },

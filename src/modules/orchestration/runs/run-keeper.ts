@@ -25,7 +25,7 @@ const SOURCE_CLOSED = 'molecule autoclose: source work bead closed';
  */
 @Injectable()
 export class RunKeeper implements OnModuleInit {
-  /** Where steps are opened with another one. */
+  /** Where steps are opened with another one: they have nothing else behind them. */
   readonly #opening = new WeakSet<Work>();
 
   constructor(
@@ -58,12 +58,11 @@ export class RunKeeper implements OnModuleInit {
   }
 
   async #changed(work: Work, before: BeadRecord, after: BeadRecord): Promise<void> {
-    if (after.run_id === null || before.status === after.status) return;
+    if (after.run_id === null || before.status === after.status || this.#opening.has(work)) return;
     if (before.status === 'closed') {
       await this.#requireGoingOn(work, before);
       await this.#requireGoingOnAround(work, before);
-      await this.control.reopened(work, after);
-      await this.#openBehind(work, after);
+      await this.control.reopened(work, [after.id, ...(await this.#openBehind(work, after))]);
     }
     if (
       after.metadata['gc.formula_contract'] === 'graph.v2' &&
@@ -83,38 +82,33 @@ export class RunKeeper implements OnModuleInit {
 
   /** Whatever comes of it would count no more. What cleans up does so behind what has ended. @throws ProblemError wrong_state */
   async #requireGoingOnAround(work: Work, { id, run_id: run, metadata }: BeadRecord): Promise<void> {
-    if (this.#opening.has(work) || metadata['gc.kind'] === 'cleanup' || metadata['gc.scope_role'] === 'teardown') return;
+    if (metadata['gc.kind'] === 'cleanup' || metadata['gc.scope_role'] === 'teardown') return;
     const around = await work.endedAround(run!, id);
     if (around !== undefined)
       throw problem('wrong_state', `bead ${id} is a part of ${around}, which has ended without success; a person opens that again first`);
   }
 
   /**
-   * What its run has skipped for a step that is open again is open too: the run would be completed without it. What was waiting for the step waits as it opens, so nobody is offered it, and no
-   * gate begins. @throws ProblemError wrong_state for more than one transaction opens, and for what had begun; forbidden for a session, of what others go on with
+   * What its run has skipped for a step that is open again is open too: the run would be completed without it. What waits for the step waits as it opens, so nobody is
+   * offered it, and no gate begins. @throws ProblemError wrong_state for more than one transaction opens, for what had begun, and for units of drains that have ended;
+   * forbidden for a session, of what others go on with
    */
-  async #openBehind(work: Work, { id, run_id: run, ref }: BeadRecord): Promise<void> {
-    // What is opened here has nothing else behind it.
-    if (this.#opening.has(work)) return;
+  async #openBehind(work: Work, { id, run_id: run, ref }: BeadRecord): Promise<readonly string[]> {
     const { ids, begun } = skippedBehind({ id, ref }, await work.leftOut(run!));
     const not = (why: string) => problem('wrong_state', `run ${run} has skipped ${why}; launch its formula again`);
     if (begun !== undefined) throw not(`${begun} for ${id}, which had begun before`);
     if (ids.length > MOST_OPENED) throw not(`more than ${MOST_OPENED} steps for ${id}, which are not opened with it`);
     await this.control.requireKept(work, run!, [id, ...ids]);
-    for (const one of ids) {
-      const why = work.session && (await whyHeldBehind(work.session, work, one));
-      if (why) throw problem('forbidden', why);
-    }
+    if (ids.length === 0) return ids;
+    const why = work.session && (await whyHeldBehind(work.session, work, ids));
+    if (why) throw problem('forbidden', why);
     this.#opening.add(work);
     try {
-      for (const one of ids) {
-        // Of what has very many dependents it would hear later only, and be offered until then.
-        await work.tell(id, [{ issue_id: one, depends_on_id: id, type: 'blocks' }]);
-        await work.update(one, { status: 'open' });
-      }
+      await work.openAll(ids);
     } finally {
       this.#opening.delete(work);
     }
+    return ids;
   }
 
   async #removed(work: Work, removed: BeadRecord): Promise<void> {

@@ -1,6 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
+import { BeginningDialect } from '../../../platform/database/beginning.js';
+import { Db } from '../../../platform/database/database.js';
+import { Transactions } from '../../../platform/database/transactions.js';
 import { workFixture, type WorkFixture } from '../../../../test/support/work.js';
+import { isSaid } from '../../work/work/diff.js';
+import { WorkRepository } from '../../work/work/work.repository.js';
+import { WorkService } from '../../work/work/work.service.js';
 import { hands } from '../sling/testing/slings.js';
 import type { RunRow } from './run-row.js';
 import { launches, recipeOf, type Launches } from './testing/launches.js';
@@ -116,10 +122,54 @@ describe('a control that is opened again', () => {
     await open('a');
     await end('a', 'fail');
     expect(await steps()).toMatchObject({ b: 'skipped', 'b.attempt.1': 'fail', 'b.attempt.2': 'skipped' });
+    const [a, b] = [await idOf('a'), await idOf('b')];
     await expect(open('a')).rejects.toMatchObject({
       problem: 'wrong_state',
-      detail: `conflict: run ${id} has skipped ${await idOf('b')} for ${await idOf('a')}, which had begun before; launch its formula again`,
+      detail: `conflict: run ${id} has skipped ${b} for ${a}, which had begun before; launch its formula again`,
     });
+  });
+});
+
+describe('a step for which hundreds were skipped', () => {
+  const NUMBERS = Array.from({ length: 298 }, (_, n) => n);
+
+  // Guards: all writers of the city wait meanwhile.
+  it.each(['', step('r', 'retry = { max_attempts = 1 }')])('is opened with them in few statements: %#', async (more) => {
+    const asked: string[] = [];
+    const counted = new Db({ dialect: new BeginningDialect({ pool: fixture.pool }), log: ({ query }) => void asked.push(query.sql) });
+    const work = new WorkService(new Transactions(counted, fixture.failpoints), fixture.eventLog, new WorkRepository());
+    const counting = launches(fixture, work);
+    const many = NUMBERS.map((n) => step(`n${n}`, `needs = ["${n % 2 === 0 ? 'a' : `n${n - 1}`}"]`)).join('');
+    const text = `${HEAD}${step('a')}${many}${step('o')}${more}`;
+    const run = await counting.launch({ recipe: recipeOf(text), target: 'mayor' });
+    const a = await idOf('a');
+    const outside = await h.create();
+    await h.edge(outside, await idOf('n0'));
+    const { name: city, streamId } = fixture.city;
+    const session = { id: 'deacon', pk: 1, city, streamId, agentName: 'deacon', names: ['deacon'] };
+    const change = (status: 'open' | 'closed', metadata?: Record<string, string>) =>
+      work.run(fixture.city, { actor: 'tester', session }, (w) => w.update(a, { status, metadata }));
+    await change('closed', { 'gc.outcome': 'fail' });
+    expect(await h.bead(outside)).toMatchObject({ open_blockers: 0 });
+    const before = await h.bead(await idOf('n1'));
+    asked.length = 0;
+    const events = await h.eventsOf(() => change('open'));
+    expect(asked.length).toBeLessThan(40);
+    expect(events.filter((event) => event.startsWith('bead.updated'))).toHaveLength(300);
+    expect(new Set(events).size).toBe(events.length);
+    expect(events[0]).toBe(`bead.updated ${a}`);
+    const { rows } = await sql<{ status: string; open_blockers: number; n: number }>`
+      select status, open_blockers, count(*)::integer as n from beads where run_id = ${run.id} and ref ~ '^f.n[0-9]' group by 1, 2`.execute(
+      fixture.db,
+    );
+    expect(rows).toEqual([{ status: 'open', open_blockers: 1, n: 298 }]);
+    const after = await h.bead(before.id);
+    expect(after).toMatchObject({ claim_fence: before.claim_fence + 1, revision: before.revision + 1, snapshot: { status: 'open' } });
+    expect(after.metadata).toEqual(
+      Object.fromEntries(Object.entries(before.metadata).filter(([key]) => !isSaid(key) && key !== 'close_reason')),
+    );
+    expect(await h.bead(outside)).toMatchObject({ open_blockers: 1 });
+    expect(await runs.run(run.id)).toMatchObject({ closed: 0 });
   });
 });
 

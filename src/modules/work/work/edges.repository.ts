@@ -117,6 +117,14 @@ export class EdgesRepository {
     return rows.sort((a, b) => (a.id < b.id ? -1 : 1)).map(({ flips, ...row }) => ({ row, flips }));
   }
 
+  /** What any of these beads holds up where it is not closed. */
+  async waiting(tx: Tx, streamId: number, ids: readonly string[]): Promise<string[]> {
+    const { rows } = await sql<{ id: string }>`
+      select distinct d.issue_id as id from ${keys(streamId, ids)}
+      join bead_dependencies d on d.stream_id = k.stream_id and d.depends_on_id = k.id where d.blocking`.execute(tx);
+    return rows.map((row) => row.id);
+  }
+
   /** Edges from (`down`) or to (`up`) a bead: all of them, or with `limit` so many. */
   async of(tx: Tx, streamId: number, id: string, direction: 'down' | 'up', limit?: number): Promise<Edge[]> {
     const edges = tx

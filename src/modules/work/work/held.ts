@@ -99,7 +99,7 @@ export async function whyNotBecome(
   if (bead.status === 'closed') {
     if (await isSaidByOther(session, work, bead))
       return `bead ${id} is a closed step of run ${run} that is not yours: sessions leave it with its outcome (${bead.metadata[OUTCOME]})`;
-    return whyHeldBehind(session, work, id);
+    return whyHeldBehind(session, work, [id]);
   }
   const waits = status === 'open' ? undefined : notOnTurn(bead);
   if (waits !== undefined || status !== 'closed') return waits;
@@ -115,12 +115,12 @@ export async function whyNotBecome(
     : `bead ${held.id} is being worked on by ${held.assignee}`;
 }
 
-/** Why a session may not open a bead again: others go on with what waits for it. */
-export async function whyHeldBehind(session: SessionCaller, work: Work, id: string): Promise<string | undefined> {
-  const held = await work.heldBehind(id, session.names);
+/** Why a session may not open these beads again: others go on with what waits for one of them. */
+export async function whyHeldBehind(session: SessionCaller, work: Work, ids: readonly string[]): Promise<string | undefined> {
+  const held = await work.heldBehind(ids, session.names);
   if (held === undefined) return undefined;
   const is = held.gate ? 'a gate that its run waits at' : `being worked on by ${held.assignee}`;
-  return `bead ${held.id}, which waits for ${id}, is ${is}`;
+  return `bead ${held.id}, which waits for ${held.behind}, is ${is}`;
 }
 
 /** Of a run: a wait is a gate of none. */

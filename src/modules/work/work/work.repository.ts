@@ -49,6 +49,11 @@ export interface Held {
   readonly gate: boolean;
 }
 
+/** The same, of what waits for `behind`. */
+export interface HeldBehind extends Held {
+  readonly behind: string;
+}
+
 /** What becomes of whose a bead is. */
 export interface Holding {
   readonly handover: boolean;
@@ -198,6 +203,21 @@ export class WorkRepository {
     return rows.map(moved);
   }
 
+  /**
+   * As `update` of those of many beads that are closed, which are open then and count what they wait for, others of them too. They have none of the metadata of `unset`
+   * any more. `few` as for `update`.
+   */
+  async openAll(tx: Tx, streamId: number, ids: readonly string[], unset: readonly string[], few: number): Promise<Moved[]> {
+    const opened = setOf({ status: 'open' }, { set: {}, unset }, { handover: true, leaseMs: undefined });
+    const { rows } = await sql<BeadRecord & { many: boolean }>`
+      update beads b set ${opened}, open_blockers = (
+        select count(*) from bead_dependencies d join beads t on t.stream_id = d.stream_id and t.id = d.depends_on_id
+        where d.stream_id = b.stream_id and d.issue_id = b.id and d.blocking and (t.status <> 'closed' or t.id = any(${[...ids]}::text[])))
+      from ${keys(streamId, ids)} where b.stream_id = k.stream_id and b.id = k.id and b.status = 'closed'
+      returning ${RECORD}, ${hasMany(few)} as many`.execute(tx);
+    return rows.map(moved);
+  }
+
   /** Gives many beads one label more, or one less; answers those that it changes. */
   async relabelAll(tx: Tx, streamId: number, ids: readonly string[], label: string, has: boolean): Promise<BeadRecord[]> {
     const labels = has ? sql`b.labels || ${label}::text` : sql`array_remove(b.labels, ${label}::text)`;
@@ -238,22 +258,23 @@ export class WorkRepository {
   }
 
   /**
-   * The first bead that others than `names` have under way, or gate that its run waits at, and that `id` would block again. From what is under way, what is armed, and
-   * what the run of `id` has, of which each is looked up: that is less than what depends on it.
+   * The first bead that others than `names` have under way, or gate that its run waits at, and that one of `ids` would block again. From what is under way, what is armed,
+   * and what their runs have, of which each is looked up: that is less than what depends on them.
    */
-  async heldBehind(tx: Tx, streamId: number, id: string, names: readonly string[]): Promise<Held | undefined> {
-    const { rows } = await sql<Held>`
-      select b.id, b.assignee, k.gate from (
+  async heldBehind(tx: Tx, streamId: number, ids: readonly string[], names: readonly string[]): Promise<HeldBehind | undefined> {
+    const { rows } = await sql<HeldBehind>`
+      select b.id, b.assignee, k.gate, b.behind from (
         select o.id, false as gate from beads o
         where o.stream_id = ${streamId} and o.status = 'in_progress' and o.assignee <> all(${[...names]}::text[])
         union all
-        select g.id, true from beads t join beads g on g.stream_id = t.stream_id and g.run_id = t.run_id
-        where t.stream_id = ${streamId} and t.id = ${id} and bead_is_gate(g)
+        select g.id, true from (
+          select distinct t.stream_id, t.run_id from ${keys(streamId, ids)} join beads t on t.stream_id = k.stream_id and t.id = k.id) t
+        join beads g on g.stream_id = t.stream_id and g.run_id = t.run_id where bead_is_gate(g)
         union all
         select c.bead_id, true from run_controls c where c.stream_id = ${streamId} and c.armed_at is not null) k
       cross join lateral (
-        select b.id, b.assignee from bead_dependencies d join beads b on b.stream_id = d.stream_id and b.id = d.issue_id
-        where d.stream_id = ${streamId} and d.issue_id = k.id and d.depends_on_id = ${id} and d.blocking limit 1) b
+        select b.id, b.assignee, d.depends_on_id as behind from bead_dependencies d join beads b on b.stream_id = d.stream_id and b.id = d.issue_id
+        where d.stream_id = ${streamId} and d.issue_id = k.id and d.depends_on_id = any(${[...ids]}::text[]) and d.blocking limit 1) b
       order by b.id, k.gate limit 1`.execute(tx);
     return rows[0];
   }

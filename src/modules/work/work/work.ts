@@ -11,7 +11,7 @@ import type { Tells, WrittenAhead } from './ahead.js';
 import { beadEvent, factsOf, type BeadFacts } from './bead-event.js';
 import type { BeadChange, BeadRecord, Edge, LeftOut, NewBead, ReservedBead } from './bead-record.js';
 import { diffOf, mergeOf, type Diff } from './diff.js';
-import type { Held, WorkRepository } from './work.repository.js';
+import type { Held, HeldBehind, WorkRepository } from './work.repository.js';
 
 /** Runs in the transaction in which a bead became closed, right after it. */
 export type ClosedReaction = (work: Work, closed: BeadRecord) => Promise<void>;
@@ -168,6 +168,26 @@ export class Work {
     for (const id of open) if (closed.get(id)?.many === true) await repository.edges.fanOut(tx, streamId, id);
     for (const id of await repository.edges.watched(tx, streamId, open)) await this.#follow(id, closed.get(id)?.many === true);
     return open.length;
+  }
+
+  /**
+   * Opens those of many steps of runs that are closed, in few statements. Each counts at once what it waits for, others of them too: it is offered to nobody, and begins
+   * as no gate, before that is done.
+   */
+  async openAll(ids: readonly string[]): Promise<void> {
+    const closed = (await this.findAll(ids)).filter((bead) => bead.status === 'closed');
+    if (closed.length === 0) return;
+    const { tx, repository, limits } = this;
+    const { streamId } = this.city;
+    const all = closed.map(({ id }) => id);
+    // What one of them has no more, none of them has.
+    const unset = [...new Set(closed.flatMap((bead) => diffOf(bead, { status: 'open' })?.metadata.unset ?? []))];
+    const opened = new Map((await repository.openAll(tx, streamId, all, unset, limits.few)).map((one) => [one.row.id, one]));
+    for (const bead of closed) this.#account.changed(bead, opened.get(bead.id)?.row);
+    const [many, few] = [all.filter((id) => opened.get(id)?.many === true), all.filter((id) => opened.get(id)?.many === false)];
+    this.#counted(await repository.edges.recountWrong(tx, streamId, await repository.edges.waiting(tx, streamId, few)));
+    for (const id of many) await repository.edges.fanOut(tx, streamId, id);
+    for (const bead of closed) for (const react of this.reactions.changed) await react(this, bead, this.#account.get(bead.id)!);
   }
 
   /** Has many beads get a label, or lose it, in few statements. */
@@ -346,9 +366,9 @@ export class Work {
     return this.repository.lockLease(this.tx, this.city.streamId, id);
   }
 
-  /** What others than `names` have under way and `id`, which is closed, would block. */
-  heldBehind(id: string, names: readonly string[]): Promise<Held | undefined> {
-    return this.repository.heldBehind(this.tx, this.city.streamId, id, names);
+  /** What others than `names` have under way and one of `ids`, which are closed, would block. */
+  heldBehind(ids: readonly string[], names: readonly string[]): Promise<HeldBehind | undefined> {
+    return this.repository.heldBehind(this.tx, this.city.streamId, ids, names);
   }
 
   /** The steps of `run`, a graph that goes on, that were skipped or have failed. */
@@ -477,10 +497,14 @@ export class Work {
       this.city.streamId,
       edges.map((edge) => edge.issue_id),
     );
-    // Of what a bead was before, its event takes only whether it was closed.
-    for (const { row, flips } of counted) this.#account.changed(flips ? { ...row, revision: row.revision - 1 } : row, row);
+    this.#counted(counted);
     if (bead.status === 'closed') for (const react of this.reactions.dependents) await react(this, bead, edges);
     return counted.length;
+  }
+
+  /** Of what a bead was before, its event takes only whether it was closed. */
+  #counted(rows: Awaited<ReturnType<WorkRepository['edges']['recountWrong']>>): void {
+    for (const { row, flips } of rows) this.#account.changed(flips ? { ...row, revision: row.revision - 1 } : row, row);
   }
 
   /**

@@ -80,9 +80,9 @@ export class RunControl {
     }
   }
 
-  /** A step that goes on is looked at again when it is closed again. */
-  async reopened(work: Work, { id }: BeadRecord): Promise<void> {
-    await this.repository.unsay(work.tx, work.city.streamId, id);
+  /** Steps that go on are looked at again when they are closed again. */
+  async reopened(work: Work, ids: readonly string[]): Promise<void> {
+    await this.repository.unsay(work.tx, work.city.streamId, ids);
   }
 
   /** @throws ProblemError wrong_state for steps that go on no more, as their drains have let go what they were done for */
