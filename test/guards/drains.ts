@@ -121,10 +121,18 @@ export const DRAIN_GUARDS: readonly Guard[] = [
   {
     guard: 'A unit of a drain is taken up again while it is not over, whatever became of others.',
     file: 'src/modules/orchestration/runs/drains/drains.repository.ts',
-    find: '(a.unit is null or u.n = a.unit)',
-    replace: '(a.unit is null or u.n > 0)',
+    find: '(u.n = a.unit or a.unit is null',
+    replace: '(u.n > 0 or a.unit is null',
     test: HOLDS,
     name: 'is not taken up again once its unit is over',
+  },
+  {
+    guard: 'A drain is taken up again while one of its units is not over.',
+    file: 'src/modules/orchestration/runs/drains/drains.repository.ts',
+    find: 'a.unit is null and not exists (',
+    replace: 'a.unit is null and u.n > 0 or false and not exists (',
+    test: HOLDS,
+    name: 'where only some of its units are over',
   },
   {
     guard: 'No attempt of a step of a unit is made again once the member is let go.',

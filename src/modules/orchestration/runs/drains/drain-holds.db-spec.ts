@@ -124,6 +124,19 @@ describe('what a drain has for itself', () => {
     expect(await d.find(members[0]!)).toMatchObject({ status: 'closed', labels: [] });
   });
 
+  // Guard: one of many that is over keeps none of the others from being done.
+  it('is taken up again with its drain where only some of its units are over', async () => {
+    const { convoy } = await d.convoyOf(2);
+    await d.launch(`${drain(EXCLUSIVE)}[[steps]]\nid = "o"\ntitle = "O"\n`, convoy);
+    for (const step of ['x', 'y']) await d.end(`all.unit.1.${step}`, { 'gc.outcome': 'pass' });
+    await d.end('all', { 'gc.outcome': 'fail' });
+    expect(await d.units()).toMatchObject([{ outcome: 'pass' }, { outcome: null }]);
+    await d.open('all');
+    expect(await d.steps()).toMatchObject({ all: 'blocked', 'all.unit.1.x': 'pass', 'all.unit.2.x': 'ready', 'all.unit.2.y': 'blocked' });
+    for (const step of ['x', 'y']) await d.end(`all.unit.2.${step}`, { 'gc.outcome': 'pass' });
+    expect(await d.steps()).toMatchObject({ all: 'pass', end: 'ready' });
+  });
+
   it('does not take for itself what others are at', async () => {
     const { convoy, members } = await d.convoyOf(2);
     const { id } = await d.launch(drain(EXCLUSIVE), convoy);

@@ -69,7 +69,7 @@ export class DrainsRepository {
     );
   }
 
-  /** The first of some steps of a run that is a drain with a unit that has ended, or is done for one, at whatever depth. */
+  /** The first of some steps of a run that is a drain whose units have all ended, or is done for a unit that has, at whatever depth. */
   async done(tx: Tx, streamId: number, run: string, steps: readonly string[]): Promise<DoneUnit | undefined> {
     const { rows } = await sql<DoneUnit>`
       with recursive around as (
@@ -80,7 +80,8 @@ export class DrainsRepository {
         select a.step, s.bead_id, s.made_by, s.round, a.round from around a
         join run_steps s on s.stream_id = ${streamId} and s.run_id = ${run} and s.step ->> 'id' = a.made_by)
       select a.step, u.drain_id as drain, u.member_id as member from around a
-      join run_units u on u.stream_id = ${streamId} and u.drain_id = a.bead_id and u.outcome is not null and (a.unit is null or u.n = a.unit)
+      join run_units u on u.stream_id = ${streamId} and u.drain_id = a.bead_id and u.outcome is not null and (u.n = a.unit or a.unit is null and not exists (
+        select from run_units o where o.stream_id = u.stream_id and o.drain_id = u.drain_id and o.outcome is null))
       order by a.step, u.n limit 1`.execute(tx);
     return rows[0];
   }
