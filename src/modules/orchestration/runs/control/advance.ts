@@ -206,7 +206,7 @@ class Run {
       if (made.some(({ outcome }) => outcome === undefined)) return;
       const bad = worst(made);
       if (bad === undefined) return this.#close(node, 'pass', 'all of its items have passed');
-      return this.#close(node, bad.outcome!, told(bad));
+      return this.#close(node, bad.outcome!, told(bad), bad.outcome === 'skipped' ? { by: bad.fact.step.id } : {});
     }
     const found = parsed(this.#nodes.get(of)?.output);
     const values = found === undefined ? undefined : at(found.value, for_each.split('.').slice(1));
