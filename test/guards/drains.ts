@@ -135,6 +135,14 @@ export const DRAIN_GUARDS: readonly Guard[] = [
     name: 'where only some of its units are over',
   },
   {
+    guard: 'No lane goes on with a unit for which it has passed over the others.',
+    file: 'src/modules/work/work/edges.repository.ts',
+    find: '(^previous_item_failed| (failed|passed',
+    replace: '( (failed|passed',
+    test: HOLDS,
+    name: 'in a lane that has passed over another unit',
+  },
+  {
     guard: 'No attempt of a step of a unit is made again once the member is let go.',
     file: 'src/modules/orchestration/runs/drains/drains.repository.ts',
     find: "and s.step ->> 'id' = a.made_by)",

@@ -36,6 +36,10 @@ title = "Look at {path}"
 `;
 const FAN_OUT = step('a', 'on_complete = { for_each = "output.files", bond = "look", vars = { path = "{item}" } }');
 
+const SCOPE = step('s', 'metadata = { "gc.kind" = "scope" }');
+const IN_SCOPE = 'metadata = { "gc.scope_ref" = "s", "gc.on_fail" = "abort_scope" }';
+const member = (id: string, ...lines: readonly string[]): string => step(id, IN_SCOPE, ...lines);
+
 const launch = (text: string, others: Readonly<Record<string, string>> = {}): Promise<RunRow> =>
   runs.launch({ recipe: recipeOf(HEAD + text, {}, others), target: 'mayor' });
 
@@ -96,11 +100,7 @@ describe('a control that is opened again', () => {
   });
 
   it('opens with a member of a scope what that has taken down', async () => {
-    const member = (id: string, ...lines: readonly string[]): string =>
-      step(id, 'metadata = { "gc.scope_ref" = "s", "gc.on_fail" = "abort_scope" }', ...lines);
-    const { id } = await launch(
-      `${step('s', 'metadata = { "gc.kind" = "scope" }')}${member('m')}${member('n', 'retry = { max_attempts = 2 }')}${step('b')}`,
-    );
+    const { id } = await launch(`${SCOPE}${member('m')}${member('n', 'retry = { max_attempts = 2 }')}${step('b')}`);
     await end('m', 'fail');
     expect(await steps()).toMatchObject({ s: 'fail', m: 'fail', n: 'skipped', 'n.attempt.1': 'skipped' });
     await open('s');
@@ -112,6 +112,54 @@ describe('a control that is opened again', () => {
     expect(await runs.run(id)).toMatchObject({ outcome: null });
     await end('n.attempt.1', 'pass');
     expect(await runs.run(id)).toMatchObject({ status: 'completed' });
+  });
+
+  it('opens what the release before has taken down with a member of a scope', async () => {
+    await launch(`${SCOPE}${member('m')}${member('n', 'retry = { max_attempts = 2 }')}${step('b')}`);
+    await end('m', 'fail');
+    await sql`update beads set metadata = metadata - 'gc.skipped_for'`.execute(fixture.db);
+    await open('s');
+    await open('m');
+    expect(await steps()).toMatchObject({ s: 'open', m: 'open', n: 'open', 'n.attempt.1': 'open' });
+  });
+
+  it('opens what waits for it, and not what a member has taken down in a round', async () => {
+    const inRound = IN_SCOPE.replace('metadata', 'title = "T", metadata');
+    const body = `[{ id = "s", title = "S", metadata = { "gc.kind" = "scope" } }, { id = "m", ${inRound} }, { id = "n", ${inRound} }]`;
+    await launch(
+      `${step('a', `loop = { until = "step.output.ok == true", max = 1, body = ${body} }`)}${step('b', 'needs = ["a"]')}${step('c')}`,
+    );
+    await end('a.iter1.m', 'fail');
+    expect(await steps()).toMatchObject({ a: 'fail', b: 'skipped', 'a.iter1.s': 'fail', 'a.iter1.n': 'skipped' });
+    await open('a');
+    expect(await steps()).toMatchObject({ a: 'open', b: 'open', 'a.iter1.n': 'skipped' });
+    await open('a.iter1.s');
+    await open('a.iter1.m');
+    expect(await steps()).toMatchObject({ 'a.iter1.s': 'open', 'a.iter1.m': 'open', 'a.iter1.n': 'open' });
+  });
+
+  it('says for which item it was skipped', async () => {
+    await launch(`${FAN_OUT}${step('b')}`, { look: LOOK });
+    await end('a', 'pass', { 'gc.output_json': '{"files":["x"]}' });
+    await end('a.item.1.look', 'skipped');
+    expect(await h.bead(await idOf('a-fanout'))).toMatchObject({
+      metadata: { 'gc.outcome': 'skipped', 'gc.skipped_for': await idOf('a.item.1.look') },
+    });
+  });
+
+  // Guard: it would pass on items of what is done anew.
+  it('is not opened with what it waits for once it has items, also where they have passed', async () => {
+    const { id } = await launch(`${FAN_OUT}${step('b')}`, { look: LOOK });
+    await end('a', 'pass', { 'gc.output_json': '{"files":["x"]}' });
+    await open('a');
+    await end('a.item.1.look', 'pass');
+    await end('a', 'fail');
+    expect(await steps()).toMatchObject({ a: 'fail', 'a-fanout': 'skipped', 'a.item.1.look': 'pass' });
+    const [a, fanOut] = [await idOf('a'), await idOf('a-fanout')];
+    await expect(open('a')).rejects.toMatchObject({
+      problem: 'wrong_state',
+      detail: `conflict: run ${id} has skipped ${fanOut} for ${a}, which had begun before; launch its formula again`,
+    });
   });
 
   // Guard: a round of a step that had begun is not opened before what the step waits for.
@@ -127,6 +175,20 @@ describe('a control that is opened again', () => {
       problem: 'wrong_state',
       detail: `conflict: run ${id} has skipped ${b} for ${a}, which had begun before; launch its formula again`,
     });
+  });
+});
+
+describe('a step that has passed and is opened again', () => {
+  // Guard: the run would wait for what is part of a scope that has failed.
+  it.each(['', 'retry = { max_attempts = 2 }'])('opens nothing that another one has taken down: %#', async (more) => {
+    const { id } = await launch(`${step('a')}${SCOPE}${member('m')}${member('n', 'needs = ["a"]', more)}${step('z')}`);
+    await end('a', 'pass');
+    await end('m', 'fail');
+    expect(await steps()).toMatchObject({ a: 'pass', s: 'fail', n: 'skipped' });
+    await open('a');
+    expect(await steps()).toMatchObject({ a: 'open', s: 'fail', n: 'skipped' });
+    for (const ref of ['a', 'z']) await end(ref, 'pass');
+    expect(await runs.run(id)).toMatchObject({ outcome: 'fail' });
   });
 });
 
@@ -187,6 +249,16 @@ describe('a step that somebody has skipped himself', () => {
     await end('a', 'fail');
     await open('a');
     expect(await steps()).toMatchObject({ a: 'open', c: 'skipped', d: more === '' ? 'open' : 'skipped' });
+  });
+
+  it('stays so where the release before has left what it was skipped for', async () => {
+    await launch(`${step('a')}${step('b', 'needs = ["a"]')}${step('o')}${step('r', 'retry = { max_attempts = 1 }')}`);
+    const b = await idOf('b');
+    await end('b', 'skipped', { 'gc.skipped_for': await idOf('a') });
+    await end('a', 'fail');
+    expect((await h.bead(b)).metadata).toMatchObject({ 'gc.skipped_for': await idOf('a') });
+    await open('a');
+    expect(await steps()).toMatchObject({ a: 'open', b: 'skipped' });
   });
 
   it('is told from what the release before has skipped', async () => {

@@ -5,7 +5,7 @@ import { append } from './control/nodes.js';
 /** What is to be opened with a step, each after those of them that it waits for. */
 export interface Behind {
   readonly ids: readonly string[];
-  /** One of them that had begun before it was skipped: its rounds stay as they are. */
+  /** One of them that had begun before what it waits for was opened again: its rounds stay as they are. */
   readonly begun: string | undefined;
 }
 
@@ -21,8 +21,12 @@ export const skippedFor = (by: string | undefined, reason: string): Record<strin
  * as well, nor what somebody has skipped himself.
  */
 export function skippedBehind({ id, ref }: Pick<BeadRecord, 'id' | 'ref'>, left: readonly LeftOut[]): Behind {
+  const named = new Map([[ref, id], ...left.map((step) => [step.ref, step.id] as const)]);
   const after = new Map<string, LeftOut[]>();
-  for (const step of left) for (const need of step.needs) append(after, need, step);
+  for (const step of left) {
+    const by = step.skipped ? (named.get(step.told) ?? step.by) : null;
+    for (const one of new Set(by === null ? step.needs : [...step.needs, by])) append(after, one, step);
+  }
   const reach = (from: readonly string[]): Set<string> => {
     const reached = new Set<string>();
     // It grows on the way.
@@ -35,9 +39,7 @@ export function skippedBehind({ id, ref }: Pick<BeadRecord, 'id' | 'ref'>, left:
       }
     return reached;
   };
-  // Of other steps it opens no rounds: those would be done before what the steps wait for.
-  const own = left.filter((step) => step.skipped && step.by === id).map((step) => step.id);
-  const behind = new Set([...own, ...reach([id, ...own])]);
+  const behind = reach([id]);
   const lost = reach(left.filter((step) => !step.skipped && step.id !== id && !step.cleans).map((step) => step.id));
   const needs = new Map(left.map((step) => [step.id, step.needs]));
   const ids = new Set<string>();
@@ -49,8 +51,7 @@ export function skippedBehind({ id, ref }: Pick<BeadRecord, 'id' | 'ref'>, left:
     ids.add(one);
   };
   for (const one of behind) put(one);
-  const opened = new Map([[ref, id], ...left.flatMap((step) => (ids.has(step.id) ? [[step.ref, step.id] as const] : []))]);
-  const round = left.find((step) => step.skipped && !ids.has(step.id) && !lost.has(step.id) && step.of !== null && opened.has(step.of));
-  const maker = opened.get(round?.of ?? null);
-  return { ids: [...ids], begun: maker === id ? round?.id : maker };
+  // What its own end has skipped goes on; what is done again before it would find its rounds done.
+  const again = (one: string): boolean => one === id || ids.has(one);
+  return { ids: [...ids], begun: left.find((step) => step.begun && ids.has(step.id) && step.needs.some(again))?.id };
 }

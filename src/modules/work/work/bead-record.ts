@@ -107,9 +107,11 @@ export interface LeftOut {
   readonly skipped: boolean;
   /** The step whose end has it skipped; null where the release before has. */
   readonly by: string | null;
+  /** That step, as the reason has it. */
+  readonly told: string | null;
+  /** It has made rounds or items. */
+  readonly begun: boolean;
   readonly cleans: boolean;
-  /** The step whose round it belongs to, as recipes have it. */
-  readonly of: string | null;
   /** But for its own rounds. */
   readonly needs: readonly string[];
 }

@@ -186,19 +186,24 @@ export class EdgesRepository {
 
   /**
    * The steps of a graph that goes on that it has skipped, and those for which it skips others: failed ones, and in one that decides all that have not passed.
-   * What they wait for is read once, of those that were skipped: any number of others may depend on the steps of a run. The release before says only why.
+   * What they wait for is read once, of those that were skipped: any number of others may depend on the steps of a run. The release before says only why, and
+   * leaves what was said for which step: what is said alone says nothing.
    */
   async leftOut(tx: Tx, streamId: number, run: string): Promise<LeftOut[]> {
     const { rows } = await sql<LeftOut>`
-      select b.id, b.ref, k.skipped, case when k.skipped then b.metadata ->> ${SKIPPED_FOR} end as by, s.made_by as of,
+      select b.id, b.ref, k.skipped, b.ref in (
+          select m.made_by from run_steps m where m.stream_id = ${streamId} and m.run_id = ${run} and m.made_by is not null) as begun,
+        case when k.skipped then b.metadata ->> ${SKIPPED_FOR} end as by,
+        case when k.skipped then regexp_replace(b.metadata ->> 'close_reason',
+          '^skipped: step |( has failed| failed| passed| was skipped| was canceled)$', '', 'g') end as told,
         b.metadata @> '{"gc.kind": "cleanup"}' or b.metadata @> '{"gc.scope_role": "teardown"}' as cleans,
         case when k.skipped then array(
           select d.depends_on_id from bead_dependencies d where d.stream_id = b.stream_id and d.issue_id = b.id and d.blocking and not exists (
             select from run_steps o where o.stream_id = d.stream_id and o.bead_id = d.depends_on_id and o.made_by = b.ref)) else '{}' end as needs
       from runs r join beads b on b.stream_id = r.stream_id and b.run_id = r.id
       left join run_steps s on s.stream_id = b.stream_id and s.bead_id = b.id
-      cross join lateral (select b.metadata ->> 'gc.outcome' = 'skipped' and (b.metadata ? ${SKIPPED_FOR} or coalesce(
-        b.metadata ->> 'close_reason' ~ ' (failed|passed|was skipped|was canceled)$', false)) as skipped) k
+      cross join lateral (select b.metadata ->> 'gc.outcome' = 'skipped' and coalesce(
+        b.metadata ->> 'close_reason' ~ '(^previous_item_failed| (failed|passed|was skipped|was canceled))$', false) as skipped) k
       where r.stream_id = ${streamId} and r.id = ${run} and r.outcome is null and r.compiler = 2 and b.id <> r.id and b.status = 'closed'
         and b.metadata ->> 'gc.outcome' in ('skipped', 'fail', 'canceled') and (k.skipped or b.metadata ->> 'gc.outcome' = 'fail' or s.bead_id is not null)
       order by b.id`.execute(tx);

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { hookProcess } from '../../../work/hooks/testing/hook-process.js';
 import { recipeOf } from '../testing/launches.js';
-import { drain, DrainFixture, EXCLUSIVE, HEAD, ITEM, OTHER, POOL } from './testing/drain-fixture.js';
+import { drain, DrainFixture, EXCLUSIVE, HEAD, ITEM, OTHER, POOL, SHARED } from './testing/drain-fixture.js';
 
 let d: DrainFixture;
 beforeEach(async () => {
@@ -135,6 +135,18 @@ describe('what a drain has for itself', () => {
     expect(await d.steps()).toMatchObject({ all: 'blocked', 'all.unit.1.x': 'pass', 'all.unit.2.x': 'ready', 'all.unit.2.y': 'blocked' });
     for (const step of ['x', 'y']) await d.end(`all.unit.2.${step}`, { 'gc.outcome': 'pass' });
     expect(await d.steps()).toMatchObject({ all: 'pass', end: 'ready' });
+  });
+
+  it('is not taken up again in a lane that has passed over another unit for it', async () => {
+    const { convoy, members } = await d.convoyOf(2);
+    await d.launch(`${drain(SHARED)}[[steps]]\nid = "o"\ntitle = "O"\n`, convoy, `${ITEM}metadata = { "gc.kind" = "cleanup" }\n`);
+    await d.end('all.unit.1.x', { 'gc.outcome': 'fail' });
+    expect(await d.units()).toMatchObject([{ outcome: null }, { outcome: 'skipped', reason: 'previous_item_failed' }]);
+    const all = await d.idOf('all');
+    await expect(d.open('all.unit.1.x')).rejects.toMatchObject({
+      problem: 'wrong_state',
+      detail: expect.stringContaining(`the unit of drain ${all} for ${members[1]!} has ended`),
+    });
   });
 
   it('does not take for itself what others are at', async () => {
