@@ -207,7 +207,7 @@ export const RUN_GUARDS: readonly Guard[] = [
     guard: 'What a member has taken down with its scope is opened with the member.',
     file: `${RUNS}/control/advance.ts`,
     find: 'this.#skip(member, { reason, by: failed.fact.step.id });',
-    replace: 'this.#skip(member, { reason, by: body.fact.step.id });',
+    replace: "this.#skip(member, { reason: 'a member failed', by: body.fact.step.id });",
     test: REOPENINGS,
     name: 'opens with a member of a scope',
   },
