@@ -20,6 +20,22 @@ export const NETWORK: readonly Guard[] = [
     test: E2E,
   },
   {
+    guard: 'Addresses of both families of a name are tried.',
+    file: 'src/platform/outgoing/first-reached.ts',
+    find: 'byTurns(addresses).slice(0, MOST)',
+    replace: '(byTurns(addresses) && addresses).slice(0, MOST)',
+    test: 'src/platform/outgoing/first-reached.spec.ts',
+    name: 'are tried from each family by turns',
+  },
+  {
+    guard: 'An address that refuses at once leaves its time to the others.',
+    file: 'src/platform/outgoing/first-reached.ts',
+    find: '(until - now()) / (tried.length - nth)',
+    replace: '(ms + until * 0) / (tried.length + nth * 0)',
+    test: 'src/platform/outgoing/first-reached.spec.ts',
+    name: 'share the time for a connection',
+  },
+  {
     guard: 'What an agent says of trailers ends no worker.',
     file: PROXY,
     find: '...handedOn(request.headers), host:',
