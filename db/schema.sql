@@ -497,11 +497,13 @@ create table extmsg_deliveries (
   lease_until timestamp with time zone,
   receipt jsonb,
   claim text collate "C",
+  for_clients_of bigint,
   constraint extmsg_deliveries_pkey PRIMARY KEY (pk),
   constraint extmsg_deliveries_id_key UNIQUE (id),
   constraint extmsg_deliveries_direction_check CHECK (direction = ANY (ARRAY['inbound'::text, 'peer'::text, 'outbound'::text])),
   constraint extmsg_deliveries_state_check CHECK (state = ANY (ARRAY['pending'::text, 'queued'::text, 'delivered'::text, 'failed'::text, 'skipped'::text]))
 );
+CREATE INDEX extmsg_deliveries_clients_idx ON public.extmsg_deliveries USING btree (deadline, for_clients_of) WHERE ((state = 'pending'::text) AND (direction = 'outbound'::text) AND (for_clients_of IS NOT NULL));
 CREATE INDEX extmsg_deliveries_ended_idx ON public.extmsg_deliveries USING btree (ended_at) WHERE (ended_at IS NOT NULL);
 CREATE INDEX extmsg_deliveries_failed_idx ON public.extmsg_deliveries USING btree (stream_id, pk) WHERE (state = 'failed'::text);
 CREATE INDEX extmsg_deliveries_line_idx ON public.extmsg_deliveries USING btree (conversation_pk, pk) WHERE ((state = 'pending'::text) AND (direction = 'outbound'::text));
@@ -513,6 +515,7 @@ CREATE UNIQUE INDEX extmsg_deliveries_once_key ON public.extmsg_deliveries USING
 CREATE INDEX extmsg_deliveries_root_idx ON public.extmsg_deliveries USING btree (conversation_pk, root) WHERE (root IS NOT NULL);
 CREATE UNIQUE INDEX extmsg_deliveries_told_key ON public.extmsg_deliveries USING btree (conversation_pk, sequence, session_pk) WHERE ((direction <> 'outbound'::text) AND (session_pk IS NOT NULL));
 CREATE INDEX extmsg_deliveries_worker_idx ON public.extmsg_deliveries USING btree (worker) WHERE ((state = 'pending'::text) AND (worker IS NOT NULL));
+CREATE INDEX extmsg_deliveries_workers_idx ON public.extmsg_deliveries USING btree (conversation_pk, pk) WHERE ((state = 'pending'::text) AND (direction = 'outbound'::text) AND (for_clients_of IS NULL));
 
 create table extmsg_entries (
   conversation_pk bigint not null,

@@ -7,6 +7,8 @@ const DELIVERIES = 'src/modules/integrations/extmsg/deliveries/deliveries.db-spe
 const DELIVERIES_SQL = 'src/modules/integrations/extmsg/deliveries/deliveries.repository.ts';
 const OUTBOUND = 'test/e2e/extmsg-outbound.e2e-spec.ts';
 const CONNECTED = 'test/e2e/extmsg-connected.e2e-spec.ts';
+const FOR_CLIENTS = 'src/modules/integrations/extmsg/outbound/for-clients.db-spec.ts';
+const FOR_CLIENTS_SQL = 'src/modules/integrations/extmsg/outbound/for-clients.repository.ts';
 const STOPPED = 'src/modules/integrations/extmsg/connected/stopped-cities.db-spec.ts';
 const OFFERS = 'src/modules/integrations/extmsg/connected/offers.repository.ts';
 
@@ -559,6 +561,46 @@ export const EXTMSG: readonly Guard[] = [
     replace: 'w.conversation_pk + 0 > f.conversation_pk',
     test: 'src/modules/integrations/extmsg/outbound/publications.db-spec.ts',
     name: 'without reading all',
+  },
+  {
+    guard: 'Workers do not look at what connected clients come for.',
+    file: 'src/modules/integrations/extmsg/outbound/publications.repository.ts',
+    find: "w.direction = 'outbound' and w.for_clients_of is null`",
+    replace: "w.direction = 'outbound'`",
+    test: FOR_CLIENTS,
+    name: 'costs the looks of workers nothing',
+  },
+  {
+    guard: 'A worker publishes nothing before what a client is to take first.',
+    file: 'src/modules/integrations/extmsg/outbound/publications.repository.ts',
+    find: 'and o.pk < l.pk',
+    replace: 'and o.pk < 0',
+    test: FOR_CLIENTS,
+    name: 'is for a worker with its deadline',
+  },
+  {
+    guard: 'What no client has come for in time is for a worker.',
+    file: FOR_CLIENTS_SQL,
+    find: 'w.deadline < now() order by',
+    replace: "w.deadline < now() - interval '1 day' order by",
+    test: FOR_CLIENTS,
+    name: 'is for a worker with its deadline',
+  },
+  {
+    guard: 'What was offered to clients for the last time is for a worker.',
+    file: OFFERS,
+    find: 'then d.for_clients_of end',
+    replace: 'then d.for_clients_of else d.for_clients_of end',
+    test: FOR_CLIENTS,
+    name: 'is for a worker once it was offered often enough',
+  },
+  {
+    guard: 'What waits for clients of an adapter that takes streams no more is for a worker.',
+    file: FOR_CLIENTS_SQL,
+    find: 'where not exists (select from extmsg_adapters a',
+    replace: 'where exists (select from extmsg_adapters a',
+    test: FOR_CLIENTS,
+    name: 'is marked by a look at all that waits',
   },
   {
     guard: 'What a provider sends back before it answers is no message from outside.',

@@ -391,6 +391,7 @@ export interface ExtmsgDeliveries {
   error: string | null;
   error_code: string | null;
   explicit_target: Generated<string>;
+  for_clients_of: number | null;
   generation: number | null;
   id: string;
   idempotency_key: Generated<string>;

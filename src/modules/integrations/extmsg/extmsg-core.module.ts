@@ -16,6 +16,7 @@ import { TellingService } from './deliveries/telling.service.js';
 import { ExtmsgTimings } from './extmsg-timings.js';
 import { GroupsRepository } from './groups/groups.repository.js';
 import { MembershipsRepository } from './groups/memberships.repository.js';
+import { ForClientsRepository } from './outbound/for-clients.repository.js';
 import { PublicationEnds } from './outbound/publication-ends.js';
 import { PublicationsRepository } from './outbound/publications.repository.js';
 import { SessionEndings } from './repair/session-endings.js';
@@ -26,6 +27,7 @@ const SHARED = [
   BindingsService,
   ConversationsRepository,
   DeliveriesRepository,
+  ForClientsRepository,
   GroupsRepository,
   MembershipsRepository,
   PublicationEnds,

@@ -5,6 +5,7 @@ import { MemberSender } from './deliveries/member-sender.js';
 import { ExtmsgCoreModule } from './extmsg-core.module.js';
 import { Callback } from './outbound/callback.js';
 import { Publisher } from './outbound/publisher.js';
+import { ForClients } from './repair/for-clients.js';
 import { ExtmsgRetention } from './repair/retention.js';
 import { RetentionRepository } from './repair/retention.repository.js';
 
@@ -14,6 +15,7 @@ import { RetentionRepository } from './repair/retention.repository.js';
   providers: [
     Callback,
     ExtmsgRetention,
+    ForClients,
     MemberSender,
     Publisher,
     RetentionRepository,

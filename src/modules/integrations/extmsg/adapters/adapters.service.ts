@@ -19,6 +19,7 @@ import { ConversationsRepository } from '../conversations/conversations.reposito
 import { adapterTokenHash, credentialsOf } from './adapter-token.js';
 import { toAdapterInfo } from './adapters.mapper.js';
 import { ConnectionsRepository } from '../connected/connections.repository.js';
+import { ForClientsRepository } from '../outbound/for-clients.repository.js';
 import { AdaptersRepository, type AdapterRow, type Registration } from './adapters.repository.js';
 import type {
   ExtMsgAdapterRegisterInput,
@@ -57,6 +58,7 @@ export class AdaptersService {
     private readonly conversations: ConversationsRepository,
     private readonly repository: AdaptersRepository,
     private readonly connections: ConnectionsRepository,
+    private readonly forClients: ForClientsRepository,
     private readonly address: CallbackAddress,
   ) {}
 
@@ -101,6 +103,7 @@ export class AdaptersService {
         if (!(await this.config.isRunning(city, tx))) throw notRunning(city.name);
         const gone = await this.repository.remove(tx, city.streamId, provider, accountId);
         if (gone === undefined) return;
+        await this.forClients.leave(tx, gone.pk);
         for (const at of gone.used_keys) await this.idempotency.forget(tx, at);
         const payload = { provider, account_id: accountId };
         const subject = `${provider}/${accountId}`;
@@ -146,6 +149,7 @@ export class AdaptersService {
     await this.repository.update(tx, row.pk, registration);
     // Streams were opened with what was good then.
     if (rotate || registration.transport !== 'stream') await this.connections.removeOf(tx, row.pk);
+    if (row.transport === 'stream' && registration.transport !== 'stream') await this.forClients.leave(tx, row.pk);
     if (ref !== undefined) await this.repository.rememberKey(tx, row, ref);
     const answer = { status: 'registered', provider, account_id: accountId, name };
     if (created || isChanged(row, registration)) {

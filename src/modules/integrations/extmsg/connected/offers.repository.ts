@@ -32,6 +32,8 @@ const ofAccount = ({ stream_id, provider, account_id }: Account): ReturnType<typ
 /** A city that is stopped sends nothing. */
 const runs = (stream: ReturnType<typeof sql>): ReturnType<typeof sql> =>
   sql`exists (select from cities y where y.stream_id = ${stream} and y.running)`;
+/** The mark that clients come for it, as long as it is offered again. */
+const unlessLast = (offers: number): ReturnType<typeof sql> => sql`case when d.attempts + 1 < ${offers} then d.for_clients_of end`;
 const in_ = (ms: number): ReturnType<typeof sql> => sql`clock_timestamp() + ${ms} * interval '1 millisecond'`;
 
 /** SQL of what is offered to connected clients. */
@@ -77,14 +79,14 @@ export class OffersRepository {
 
   /**
    * Gives one to a connection, under the lock of its conversation: if the connection counts, nobody has it, and nothing of the
-   * conversation comes before it. `silent`: who had it, and has not answered in time. Undefined when it is not to be had.
+   * conversation comes before it. After the last offer it is for a worker. `silent`: who had it, and has not answered in time. Undefined when it is not to be had.
    */
   async take(
     tx: Tx,
     pk: number,
     connection: string,
     claim: string,
-    { ms, silence }: { readonly ms: number; readonly silence: string },
+    { ms, offers, silence }: { readonly ms: number; readonly offers: number; readonly silence: string },
   ): Promise<{ readonly silent: string | null } | undefined> {
     const unanswered = JSON.stringify({ messageId: '', kind: 'transient', error: silence, retryAfterMs: 0, metadata: null });
     const { rows } = await sql<{ silent: string | null }>`
@@ -95,7 +97,7 @@ export class OffersRepository {
             and o.direction = 'outbound' and o.pk < w.pk)
         for no key update of w
       ), taken as (
-        update extmsg_deliveries d set worker = ${connection}, claim = ${claim}, lease_until = ${in_(ms)}, attempts = attempts + 1,
+        update extmsg_deliveries d set worker = ${connection}, claim = ${claim}, lease_until = ${in_(ms)}, attempts = attempts + 1, for_clients_of = ${unlessLast(offers)},
           receipt = case when f.silent is not null then ${unanswered}::jsonb else d.receipt end, error_code = case when f.silent is not null then 'transient' else d.error_code end,
           error = case when f.silent is not null then ${silence} else d.error end
         from free f where d.pk = f.pk
@@ -113,7 +115,7 @@ export class OffersRepository {
     { ms, offers }: { readonly ms: number; readonly offers: number },
   ): Promise<Candidate[]> {
     const { rows } = await sql<Candidate>`
-      update extmsg_deliveries d set worker = ${to}, lease_until = ${in_(ms)}, attempts = attempts + 1 from extmsg_conversations c
+      update extmsg_deliveries d set worker = ${to}, lease_until = ${in_(ms)}, attempts = attempts + 1, for_clients_of = ${unlessLast(offers)} from extmsg_conversations c
       where c.pk = d.conversation_pk and ${ofAccount(account)} and d.worker = ${from} and d.state = 'pending' and d.direction = 'outbound'
         and d.attempts < ${offers} returning d.pk, d.conversation_pk`.execute(tx);
     return rows.sort((a, b) => a.pk - b.pk);

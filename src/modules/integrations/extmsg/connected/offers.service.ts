@@ -69,9 +69,9 @@ export class Offers {
   }
 
   async #take(tx: Tx, { id, adapterPk }: Connection, pk: number): Promise<boolean> {
-    const { claimMs: ms } = this.timings;
+    const { claimMs: ms, offers } = this.timings;
     const silence = `not acknowledged within ${ms} ms`;
-    const taken = await this.repository.take(tx, pk, id, newId('claim'), { ms, silence });
+    const taken = await this.repository.take(tx, pk, id, newId('claim'), { ms, offers, silence });
     if (taken === undefined) return false;
     if (taken.silent === null) return true;
     await this.adapters.called(tx, adapterPk, silence);

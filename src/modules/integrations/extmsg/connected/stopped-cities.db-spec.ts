@@ -60,7 +60,7 @@ describe('a stopped city', () => {
   const candidates = async (): Promise<number[]> =>
     (await offers.candidates(account, 'cnx-1', { count: 32, bytes: 1_000, offers: 20 })).map(({ pk }) => pk);
   const take = (pk: number): Promise<unknown> =>
-    transactions.run((tx) => offers.take(tx, pk, 'cnx-1', `claim-${pk}`, { ms: 60_000, silence: 'x' }));
+    transactions.run((tx) => offers.take(tx, pk, 'cnx-1', `claim-${pk}`, { ms: 60_000, offers: 20, silence: 'x' }));
   const isWaiting = async (): Promise<boolean> => (await offers.waiting([adapter])).has(adapter);
 
   // Guard: what was given before the stop is answered after it, and counts.

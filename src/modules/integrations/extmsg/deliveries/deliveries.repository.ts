@@ -51,6 +51,12 @@ export interface DeliveryFilter {
   readonly limit: number;
 }
 
+/** How long something waits, and for the clients of which adapter, if that is for clients. */
+export interface Waiting {
+  readonly lifeMs: number;
+  readonly forClientsOf: number | null;
+}
+
 /** The oldest that waits for a member. */
 export interface Due extends DeliveryRow {
   readonly city: string;
@@ -255,12 +261,12 @@ export class DeliveriesRepository {
     return rows[0];
   }
 
-  /** From the start. False for what has not failed. */
-  async again(tx: Tx, pk: number, lifeMs: number): Promise<boolean> {
+  /** From the start; `forClientsOf`: the adapter whose clients come for it. False for what has not failed. */
+  async again(tx: Tx, pk: number, { lifeMs, forClientsOf }: Waiting): Promise<boolean> {
     const { rows } = await sql`
       update extmsg_deliveries set state = 'pending', attempts = 0, not_before = clock_timestamp(), error_code = null, error = null, ended_at = null,
         deadline = clock_timestamp() + ${lifeMs} * interval '1 millisecond', message_id = null, receipt = null, worker = null, claim = null,
-        lease_until = null,
+        lease_until = null, for_clients_of = ${forClientsOf},
         session_pk = case when direction = 'outbound' or session_id in ('', selector) then session_pk end
       where pk = ${pk} and state = 'failed' returning 1`.execute(tx);
     return rows.length === 1;

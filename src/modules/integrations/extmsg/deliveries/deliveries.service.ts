@@ -13,7 +13,7 @@ import { ConversationsRepository } from '../conversations/conversations.reposito
 import { ExtmsgTimings } from '../extmsg-timings.js';
 import { PublicationsRepository } from '../outbound/publications.repository.js';
 import { EXTMSG_TOPIC } from '../topics.js';
-import { DeliveriesRepository, type DeliveryRow } from './deliveries.repository.js';
+import { DeliveriesRepository, type DeliveryRow, type Waiting } from './deliveries.repository.js';
 import { toDelivery } from './deliveries.mapper.js';
 import type { DeliveriesQuery, ExtmsgDelivery, ListBodyExtmsgDelivery } from './deliveries.schemas.js';
 
@@ -64,8 +64,8 @@ export class DeliveriesService {
         await this.conversations.lockPk(tx, found.conversation_pk);
         if (found.direction === 'outbound' && !(await this.publications.isCurrent(tx, found.pk)))
           throw problem('wrong_state', `delivery ${id} cannot be tried again: its session has the conversation no more`);
-        const lifeMs = found.direction === 'outbound' ? await this.#lifeMs(tx, found) : DAY_MS;
-        if (await this.repository.again(tx, found.pk, lifeMs)) return this.signals.mark(tx, EXTMSG_TOPIC);
+        const waiting = found.direction === 'outbound' ? await this.#waiting(tx, found) : { lifeMs: DAY_MS, forClientsOf: null };
+        if (await this.repository.again(tx, found.pk, waiting)) return this.signals.mark(tx, EXTMSG_TOPIC);
         const { state } = (await this.repository.byId(tx, city.streamId, id))!;
         if (state !== 'pending') throw problem('wrong_state', `delivery ${id} is ${state}`);
       },
@@ -74,9 +74,10 @@ export class DeliveriesService {
     return toDelivery((await this.repository.byId(this.db, city.streamId, id))!);
   }
 
-  async #lifeMs(tx: Tx, { stream_id, provider, account_id }: DeliveryRow): Promise<number> {
+  async #waiting(tx: Tx, { stream_id, provider, account_id }: DeliveryRow): Promise<Waiting> {
     const adapter = await this.adapters.find(tx, stream_id, provider, account_id);
-    return adapter?.transport === 'stream' ? this.timings.streamLifeMs : this.timings.lifeMs;
+    if (adapter?.transport !== 'stream') return { lifeMs: this.timings.lifeMs, forClientsOf: null };
+    return { lifeMs: this.timings.streamLifeMs, forClientsOf: adapter.pk };
   }
 }
 

@@ -187,6 +187,7 @@ export class OutboundService {
       generation,
       root,
       triggered: told,
+      forClientsOf: isStream ? adapter.pk : null,
       lifeMs: isStream ? this.timings.streamLifeMs : this.timings.lifeMs,
     });
   }

@@ -64,6 +64,8 @@ export interface NewPublication {
   readonly root: number;
   readonly triggered: boolean;
   readonly lifeMs: number;
+  /** The adapter whose clients come for it; null where a worker calls it. */
+  readonly forClientsOf: number | null;
 }
 
 /** Calls of one adapter at once, of all workers together: one that hangs holds nobody else up. */
@@ -72,8 +74,8 @@ const ROW = sql`d.pk, d.stream_id, d.conversation_pk, d.id, d.direction, d.state
   d.conversation, d.attachments, d.reply_to_message_id, d.explicit_target, d.idempotency_key, d.body_hash, d.generation, d.root, d.attempts, d.receipt,
   d.deadline < clock_timestamp() as overdue, d.created_at, d.worker, d.claim, d.lease_until, c.scope_id, c.provider, c.account_id, c.conversation_id, c.parent_conversation_id, c.kind`;
 
-/** Waits to go out; in the order of the index of those. */
-const WAITS = sql`w.state = 'pending' and w.direction = 'outbound'`;
+/** Waits to go out by a worker; in the order of the index of those. */
+const WAITS = sql`w.state = 'pending' and w.direction = 'outbound' and w.for_clients_of is null`;
 const LINE = sql`w.conversation_pk, w.pk`;
 
 /** SQL of what goes out. */
@@ -120,10 +122,10 @@ export class PublicationsRepository {
   async insert(tx: Tx, at: { readonly pk: number; readonly stream_id: number }, p: NewPublication): Promise<number> {
     const { rows } = await sql<{ pk: number }>`
       insert into extmsg_deliveries (stream_id, conversation_pk, id, direction, session_pk, session_id, body, conversation, attachments,
-        reply_to_message_id, explicit_target, idempotency_key, body_hash, generation, root, triggered, deadline)
+        reply_to_message_id, explicit_target, idempotency_key, body_hash, generation, root, triggered, for_clients_of, deadline)
       values (${at.stream_id}, ${at.pk}, ${p.id}, 'outbound', ${p.session.pk}, ${p.session.id}, ${p.text}, ${JSON.stringify(p.conversation)}::jsonb,
         ${JSON.stringify(p.attachments)}::jsonb, ${p.replyTo}, ${p.explicitTarget}, ${p.key}, ${p.bodyHash}, ${p.generation}, ${p.root},
-        ${p.triggered}, clock_timestamp() + ${p.lifeMs} * interval '1 millisecond') returning pk`.execute(tx);
+        ${p.triggered}, ${p.forClientsOf}, clock_timestamp() + ${p.lifeMs} * interval '1 millisecond') returning pk`.execute(tx);
     return rows[0]!.pk;
   }
 
@@ -171,12 +173,16 @@ export class PublicationsRepository {
     return rows[0]!.count;
   }
 
-  /** Whether anything waits to go out, be its time come or not. */
-  readonly isDue = sql<boolean>`(select true from extmsg_deliveries w where ${WAITS} order by ${LINE} limit 1)`;
+  /** Whether anything waits for a worker, be its time come or not, or no client has come for it in time. */
+  readonly isDue = sql<boolean>`(
+    (select true from extmsg_deliveries w where ${WAITS} order by ${LINE} limit 1) or (
+      select w.deadline < clock_timestamp() from extmsg_deliveries w
+      where w.state = 'pending' and w.direction = 'outbound' and w.for_clients_of is not null order by w.deadline limit 1))`;
 
   /**
    * The oldest of each conversation, where its time has come, for a worker; few of each adapter. What connected clients are to take only
-   * when that was offered often enough, or long enough. Each conversation is found by one look into the index, however much waits in it.
+   * when that was offered often enough, or long enough: most of it is marked, and not looked at. Each conversation is found by one look into the
+   * index, however much waits in it.
    */
   async claim(tx: Tx, worker: string, places: Places, leaseMs: number, offers: number): Promise<PublicationRow[]> {
     const oldest = (among: RawBuilder<unknown>): RawBuilder<unknown> => sql`
@@ -199,6 +205,8 @@ export class PublicationsRepository {
       ), free as (
         select l.pk, row_number() over (partition by l.stream_id, l.provider, l.account_id order by l.pk) + l.calls as nth, l.stream_id, l.city_calls
         from called l where not l.held and l.not_before <= clock_timestamp() and (not l.streamed or l.over)
+          and not exists (select from extmsg_deliveries o where o.conversation_pk = l.conversation_pk and o.pk < l.pk
+            and o.state = 'pending' and o.direction = 'outbound' offset 0)
       )
       select f.pk, row_number() over (partition by f.stream_id order by f.pk) + f.city_calls as turn from free f where f.nth <= ${CALLS_AT_ONCE}`;
     const { rows } = await sql<{ pk: number }>`

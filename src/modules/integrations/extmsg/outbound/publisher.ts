@@ -16,6 +16,7 @@ import { EXTMSG_TOPIC } from '../topics.js';
 import { Callback } from './callback.js';
 import { toPublished } from './publication-body.js';
 import { PublicationEnds } from './publication-ends.js';
+import { ForClientsRepository } from './for-clients.repository.js';
 import { PublicationsRepository, type PublicationRow } from './publications.repository.js';
 import { failed, outcomeOf, type Outcome } from './receipt.js';
 
@@ -31,6 +32,7 @@ export class Publisher implements OnApplicationBootstrap {
     private readonly config: AppConfig,
     private readonly transactions: Transactions,
     private readonly repository: PublicationsRepository,
+    private readonly forClients: ForClientsRepository,
     private readonly conversations: ConversationsRepository,
     private readonly adapters: AdaptersRepository,
     private readonly callback: Callback,
@@ -48,7 +50,10 @@ export class Publisher implements OnApplicationBootstrap {
       topic: EXTMSG_TOPIC,
       due: repository.isDue,
       claim: (places: Places) =>
-        this.transactions.run((tx) => this.repository.claim(tx, this.worker, places, this.leases.leaseMs, this.timings.offers)),
+        this.transactions.run(async (tx) => {
+          await this.forClients.release(tx);
+          return this.repository.claim(tx, this.worker, places, this.leases.leaseMs, this.timings.offers);
+        }),
       renew: (pks: readonly number[]) => this.repository.renew(this.worker, pks, this.leases.leaseMs),
       carryOut: (held: Held<PublicationRow>) => this.#publish(held),
     };
