@@ -503,7 +503,7 @@ create table extmsg_deliveries (
   constraint extmsg_deliveries_direction_check CHECK (direction = ANY (ARRAY['inbound'::text, 'peer'::text, 'outbound'::text])),
   constraint extmsg_deliveries_state_check CHECK (state = ANY (ARRAY['pending'::text, 'queued'::text, 'delivered'::text, 'failed'::text, 'skipped'::text]))
 );
-CREATE INDEX extmsg_deliveries_clients_idx ON public.extmsg_deliveries USING btree (deadline, for_clients_of) WHERE ((state = 'pending'::text) AND (direction = 'outbound'::text) AND (for_clients_of IS NOT NULL));
+CREATE INDEX extmsg_deliveries_clients_idx ON public.extmsg_deliveries USING btree (for_clients_of, conversation_pk, pk) WHERE ((state = 'pending'::text) AND (direction = 'outbound'::text) AND (for_clients_of IS NOT NULL));
 CREATE INDEX extmsg_deliveries_ended_idx ON public.extmsg_deliveries USING btree (ended_at) WHERE (ended_at IS NOT NULL);
 CREATE INDEX extmsg_deliveries_failed_idx ON public.extmsg_deliveries USING btree (stream_id, pk) WHERE (state = 'failed'::text);
 CREATE INDEX extmsg_deliveries_line_idx ON public.extmsg_deliveries USING btree (conversation_pk, pk) WHERE ((state = 'pending'::text) AND (direction = 'outbound'::text));
@@ -512,6 +512,7 @@ CREATE INDEX extmsg_deliveries_member_idx ON public.extmsg_deliveries USING btre
 CREATE UNIQUE INDEX extmsg_deliveries_member_key ON public.extmsg_deliveries USING btree (conversation_pk, sequence, selector) WHERE (direction <> 'outbound'::text);
 CREATE INDEX extmsg_deliveries_message_idx ON public.extmsg_deliveries USING btree (message_id) WHERE (state = 'queued'::text);
 CREATE UNIQUE INDEX extmsg_deliveries_once_key ON public.extmsg_deliveries USING btree (conversation_pk, idempotency_key) WHERE ((direction = 'outbound'::text) AND (idempotency_key <> ''::text));
+CREATE INDEX extmsg_deliveries_overdue_idx ON public.extmsg_deliveries USING btree (deadline) WHERE ((state = 'pending'::text) AND (direction = 'outbound'::text) AND (for_clients_of IS NOT NULL));
 CREATE INDEX extmsg_deliveries_root_idx ON public.extmsg_deliveries USING btree (conversation_pk, root) WHERE (root IS NOT NULL);
 CREATE UNIQUE INDEX extmsg_deliveries_told_key ON public.extmsg_deliveries USING btree (conversation_pk, sequence, session_pk) WHERE ((direction <> 'outbound'::text) AND (session_pk IS NOT NULL));
 CREATE INDEX extmsg_deliveries_worker_idx ON public.extmsg_deliveries USING btree (worker) WHERE ((state = 'pending'::text) AND (worker IS NOT NULL));

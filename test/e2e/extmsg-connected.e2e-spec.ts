@@ -476,8 +476,8 @@ describe('bounds', () => {
     city.timings({ answerMs: 0 });
     await send(c, 'x');
     await city.sql(
-      `insert into extmsg_deliveries (stream_id, conversation_pk, id, direction, session_pk, session_id, body, conversation, deadline, generation, root)
-       select stream_id, conversation_pk, 'dlv-many-' || n, direction, session_pk, session_id, body, conversation, deadline, generation, root
+      `insert into extmsg_deliveries (stream_id, conversation_pk, id, direction, session_pk, session_id, body, conversation, deadline, generation, root, for_clients_of)
+       select stream_id, conversation_pk, 'dlv-many-' || n, direction, session_pk, session_id, body, conversation, deadline, generation, root, for_clients_of
        from extmsg_deliveries d, generate_series(1, 1999) n where d.id = $1`,
       [(await city.deliveries(c.conversation_id))[0].id],
     );

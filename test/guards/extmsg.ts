@@ -579,6 +579,22 @@ export const EXTMSG: readonly Guard[] = [
     name: 'is for a worker with its deadline',
   },
   {
+    guard: 'Offers are found by their adapter.',
+    file: OFFERS,
+    find: 'sql`w.for_clients_of = ${adapterPk} and',
+    replace: 'sql`w.for_clients_of + 0 = ${adapterPk} and',
+    test: FOR_CLIENTS,
+    name: 'costs the clients of another adapter nothing',
+  },
+  {
+    guard: 'Nothing is offered before what a worker is to give up first.',
+    file: OFFERS,
+    find: 'and o.pk < f.pk',
+    replace: 'and o.pk < 0',
+    test: FOR_CLIENTS,
+    name: 'is offered behind what waits before it',
+  },
+  {
     guard: 'What no client has come for in time is for a worker.',
     file: FOR_CLIENTS_SQL,
     find: 'w.deadline < now() order by',

@@ -29,6 +29,11 @@ const BYTES = sql`octet_length(w.body) + octet_length(w.attachments::text)`;
 const FREE = sql`w.not_before <= clock_timestamp() and (w.worker is null or w.lease_until < clock_timestamp()) and w.deadline > clock_timestamp()`;
 const ofAccount = ({ stream_id, provider, account_id }: Account): ReturnType<typeof sql> =>
   sql`c.stream_id = ${stream_id} and c.provider = ${provider} and c.account_id = ${account_id}`;
+/** Clients of an adapter come for it. */
+const waitsFor = (adapterPk: ReturnType<typeof sql>): ReturnType<typeof sql> =>
+  sql`w.for_clients_of = ${adapterPk} and w.state = 'pending' and w.direction = 'outbound'`;
+/** In the order of the index of these, so that no other is taken. */
+const LINE = sql`w.conversation_pk, w.pk`;
 /** A city that is stopped sends nothing. */
 const runs = (stream: ReturnType<typeof sql>): ReturnType<typeof sql> =>
   sql`exists (select from cities y where y.stream_id = ${stream} and y.running)`;
@@ -44,10 +49,9 @@ export class OffersRepository {
   /** Of these adapters, those for which something is free; what its conversation keeps waiting is among it. */
   async waiting(adapterPks: readonly number[]): Promise<ReadonlySet<number>> {
     const { rows } = await sql<{ pk: number }>`
-      select a.pk from extmsg_adapters a where a.pk = any(${[...adapterPks]}::bigint[]) and ${runs(sql`a.stream_id`)} and exists (
-        select from extmsg_conversations c join extmsg_deliveries w on w.conversation_pk = c.pk
-        where c.stream_id = a.stream_id and c.provider = a.provider and c.account_id = a.account_id
-          and w.state = 'pending' and w.direction = 'outbound' and ${FREE})`.execute(this.db);
+      select a.pk from extmsg_adapters a cross join lateral (
+        select from extmsg_deliveries w where ${waitsFor(sql`a.pk`)} and ${FREE} order by ${LINE} limit 1) w
+      where a.pk = any(${[...adapterPks]}::bigint[]) and ${runs(sql`a.stream_id`)}`.execute(this.db);
     return new Set(rows.map(({ pk }) => pk));
   }
 
@@ -55,7 +59,11 @@ export class OffersRepository {
    * The oldest of each conversation that is free, as far as the connection has room: half as much for each claim that it has let run out,
    * and nothing for one that lets all run out while another of its adapter does not. Nothing of a city that is stopped.
    */
-  async candidates(account: Account, connection: string, { count, bytes, offers }: OfferLimits): Promise<Candidate[]> {
+  async candidates(
+    { pk, stream_id }: { readonly pk: number; readonly stream_id: number },
+    connection: string,
+    { count, bytes, offers }: OfferLimits,
+  ): Promise<Candidate[]> {
     const { rows } = await sql<Candidate>`
       with room as (
         select case when k.missed >= ${SILENT} and exists (select from extmsg_connections o where o.adapter_pk = k.adapter_pk
@@ -66,11 +74,12 @@ export class OffersRepository {
         where w.worker = ${connection} and w.state = 'pending' and w.lease_until > clock_timestamp()
       ), first as (
         select distinct on (w.conversation_pk) w.pk, w.conversation_pk, w.attempts, ${FREE} as free, ${BYTES} as bytes
-        from extmsg_conversations c join extmsg_deliveries w on w.conversation_pk = c.pk
-        where ${ofAccount(account)} and w.state = 'pending' and w.direction = 'outbound' order by w.conversation_pk, w.pk
+        from extmsg_deliveries w where ${waitsFor(sql`${pk}`)} order by ${LINE}
       ), line as (
         select f.pk, f.conversation_pk, row_number() over (order by f.pk) as nth, sum(f.bytes) over (order by f.pk) as bytes
-        from first f where f.free and f.attempts < ${offers} and ${runs(sql`${account.stream_id}`)}
+        from first f where f.free and f.attempts < ${offers} and ${runs(sql`${stream_id}`)}
+          and not exists (select from extmsg_deliveries o where o.conversation_pk = f.conversation_pk and o.pk < f.pk
+            and o.state = 'pending' and o.direction = 'outbound' offset 0)
       )
       select l.pk, l.conversation_pk from line l, flying f, room r
       where l.nth <= r.count - f.count and (l.bytes + f.bytes <= ${bytes} or l.nth + f.count = 1) order by l.pk`.execute(this.db);
@@ -122,11 +131,10 @@ export class OffersRepository {
   }
 
   /** How many wait for an adapter, counted up to a limit. */
-  async count(tx: Tx, account: Account, limit: number): Promise<number> {
+  async count(tx: Tx, adapterPk: number, limit: number): Promise<number> {
     const { rows } = await sql<{ count: number }>`
       select count(*)::int as count from (
-        select from extmsg_conversations c join extmsg_deliveries d on d.conversation_pk = c.pk
-        where ${ofAccount(account)} and d.state = 'pending' and d.direction = 'outbound' limit ${limit}) w`.execute(tx);
+        select from extmsg_deliveries w where ${waitsFor(sql`${adapterPk}`)} order by ${LINE} limit ${limit}) w`.execute(tx);
     return rows[0]!.count;
   }
 }

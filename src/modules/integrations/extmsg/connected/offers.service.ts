@@ -37,7 +37,8 @@ export class Offers {
   /** As much as it has room for, while its client reads. */
   async more(connection: Connection): Promise<void> {
     const limits = { ...FLYING, offers: this.timings.offers };
-    for (const one of await this.repository.candidates(connection.account, connection.id, limits)) {
+    const adapter = { pk: connection.adapterPk, stream_id: connection.account.stream_id };
+    for (const one of await this.repository.candidates(adapter, connection.id, limits)) {
       if (!connection.open || connection.full) return connection.hear();
       // Whatever breaks from here on, it is looked at again whether the connection has it.
       connection.unwritten.push(one);

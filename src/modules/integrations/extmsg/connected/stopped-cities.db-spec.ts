@@ -45,8 +45,8 @@ describe('a stopped city', () => {
         insert into extmsg_conversations (stream_id, key, scope_id, provider, account_id, conversation_id, parent_conversation_id, kind)
         select id, n::text::bytea, 's', 'slack', 'a', n::text, '', 'room' from s, generate_series(1, 2) n returning pk, stream_id, conversation_id),
       d as (
-        insert into extmsg_deliveries (stream_id, conversation_pk, id, direction, body, deadline)
-        select stream_id, pk, 'pub-' || conversation_id, 'outbound', 'x', now() + interval '1 hour' from c)
+        insert into extmsg_deliveries (stream_id, conversation_pk, id, direction, body, deadline, for_clients_of)
+        select c.stream_id, c.pk, 'pub-' || conversation_id, 'outbound', 'x', now() + interval '1 hour', a.pk from c, a)
       select stream_id, provider, account_id, pk as adapter from a`.execute(db);
     account = rows[0]!;
     adapter = rows[0]!.adapter;
@@ -58,7 +58,9 @@ describe('a stopped city', () => {
 
   const run = (running: boolean): Promise<unknown> => sql`update cities set running = ${running}`.execute(db);
   const candidates = async (): Promise<number[]> =>
-    (await offers.candidates(account, 'cnx-1', { count: 32, bytes: 1_000, offers: 20 })).map(({ pk }) => pk);
+    (await offers.candidates({ pk: adapter, stream_id: account.stream_id }, 'cnx-1', { count: 32, bytes: 1_000, offers: 20 })).map(
+      ({ pk }) => pk,
+    );
   const take = (pk: number): Promise<unknown> =>
     transactions.run((tx) => offers.take(tx, pk, 'cnx-1', `claim-${pk}`, { ms: 60_000, offers: 20, silence: 'x' }));
   const isWaiting = async (): Promise<boolean> => (await offers.waiting([adapter])).has(adapter);

@@ -66,7 +66,11 @@ describe('what connected clients come for', () => {
     (await sql<{ id: string }>`select id from extmsg_deliveries where for_clients_of is not null order by id`.execute(db)).rows.map(
       ({ id }) => id,
     );
-  const pass = (): Promise<void> => new ForClients(repository, new ExtmsgTimings({ offers: OFFERS }), NONE, NONE).pass();
+  const pass = async (): Promise<void> => {
+    const marks = new ForClients(repository, new ExtmsgTimings({ offers: OFFERS }), NONE, NONE);
+    await marks.unmark();
+    await marks.mark();
+  };
 
   // Guard: workers look each second, and clients may be away for a day.
   it.each(['before', 'after'])('costs the looks of workers nothing, %s the table is analyzed', async (when) => {
@@ -91,6 +95,35 @@ describe('what connected clients come for', () => {
     await set(sql`state = 'failed', worker = null`, '1-1');
     expect(await claimed()).toEqual(['1-2']);
     expect(await marked()).toEqual(['2-1']);
+  });
+
+  // Guard: each message that is published asks how many wait, and each that is offered which comes next.
+  it.each(['before', 'after'])('costs the clients of another adapter nothing, %s the table is analyzed', async (when) => {
+    await waiting(3_000, 1, adapter + 1);
+    await sql`update extmsg_deliveries set for_clients_of = ${adapter} where id in ('7-1', '9-1')`.execute(db);
+    if (when === 'after') await sql`analyze extmsg_deliveries`.execute(db);
+    const { rows } = await sql<{ stream_id: number }>`select stream_id from extmsg_adapters`.execute(db);
+    const limits = { count: 10, bytes: 1_000, offers: OFFERS };
+    const of = { pk: adapter, stream_id: rows[0]!.stream_id };
+    const asked: ((on: Db) => Promise<unknown>)[] = [
+      (on) => new OffersRepository(on).waiting([adapter]),
+      (on) => new OffersRepository(on).candidates(of, 'cnx-1', limits),
+      (on) => new OffersRepository(on).count(on as unknown as Tx, adapter, 2_000),
+    ];
+    for (const one of asked) expect(rowsRead(await plansOf(pool, one), 'extmsg_deliveries')).toBeLessThan(10);
+    expect(await new OffersRepository(db).candidates(of, 'cnx-1', limits)).toHaveLength(2);
+  });
+
+  it('is offered behind what waits before it, whoever is to take that', async () => {
+    await waiting(1, 2, adapter);
+    const { rows } = await sql<{ stream_id: number }>`select stream_id from extmsg_adapters`.execute(db);
+    const offered = async (): Promise<number> =>
+      (await new OffersRepository(db).candidates({ pk: adapter, ...rows[0]! }, 'cnx-1', { count: 10, bytes: 1_000, offers: OFFERS }))
+        .length;
+    await set(sql`for_clients_of = null`, '1-1');
+    expect(await offered()).toBe(0);
+    await set(sql`state = 'failed'`, '1-1');
+    expect(await offered()).toBe(1);
   });
 
   // Guard: nobody else would ever say that no client has taken it.

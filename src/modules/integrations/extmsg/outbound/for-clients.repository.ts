@@ -13,7 +13,7 @@ const free = (which: RawBuilder<unknown>): RawBuilder<unknown> => sql`${which} f
 
 /**
  * SQL of the mark of what connected clients come for. Workers do not look at it, and the mark goes where its adapter takes streams no more, where
- * it was offered often enough, and with its deadline. A mark too few costs looks; one too many goes with the next look at all of them.
+ * it was offered often enough, and with its deadline. What lacks its mark, or has it wrongly, waits until the next look at all of them.
  */
 @Injectable()
 export class ForClientsRepository {

@@ -6,7 +6,9 @@ import { inBatches } from '../../../../platform/time/in-batches.js';
 import { ExtmsgTimings } from '../extmsg-timings.js';
 import { ForClientsRepository } from '../outbound/for-clients.repository.js';
 
-const EVERY_MS = 60_000;
+/** What has no mark is offered to no client. */
+const MARKED_EVERY_MS = 2_000;
+const LOOKED_AT_EVERY_MS = 60_000;
 const BATCH = 1_000;
 
 /**
@@ -23,12 +25,17 @@ export class ForClients implements OnApplicationBootstrap {
   ) {}
 
   onApplicationBootstrap(): void {
-    repeat(this.lifecycle, this.log, { name: 'marks of publications for clients', everyMs: EVERY_MS, work: (signal) => this.pass(signal) });
+    const every = (everyMs: number, name: string, work: (signal: AbortSignal) => Promise<void>): void =>
+      repeat(this.lifecycle, this.log, { name, everyMs, work });
+    every(MARKED_EVERY_MS, 'publications for clients without a mark', (signal) => this.mark(signal));
+    every(LOOKED_AT_EVERY_MS, 'marks of publications for clients', (signal) => this.unmark(signal));
   }
 
-  async pass(signal?: AbortSignal): Promise<void> {
-    const { offers } = this.timings;
-    await inBatches(BATCH, () => this.repository.unmark(offers, BATCH), signal);
-    await inBatches(BATCH, () => this.repository.mark(offers, BATCH), signal);
+  mark(signal?: AbortSignal): Promise<void> {
+    return inBatches(BATCH, () => this.repository.mark(this.timings.offers, BATCH), signal);
+  }
+
+  unmark(signal?: AbortSignal): Promise<void> {
+    return inBatches(BATCH, () => this.repository.unmark(this.timings.offers, BATCH), signal);
   }
 }
