@@ -582,6 +582,24 @@ describe('who may connect', () => {
     }
   });
 
+  it('goes, or takes streams no more: what waits is for a worker at once', async () => {
+    city.timings({ answerMs: 0 });
+    for (const end of [
+      (account_id: string) => city.a.delete(city.ext('adapters'), { provider: 'slack', account_id }),
+      (account_id: string) => city.a.post(city.ext('adapters'), { provider: 'slack', account_id }),
+    ]) {
+      const mine = await adapter();
+      const c = await bound(mine);
+      await send(c, 'x');
+      const marks = (): Promise<{ marked: boolean }[]> =>
+        city.sql('select for_clients_of is not null as marked from extmsg_deliveries where id = $1', [id]);
+      const [{ id }] = await city.deliveries(c.conversation_id);
+      expect(await marks()).toEqual([{ marked: true }]);
+      expect((await end(mine.account)).status).toBeLessThan(300);
+      expect(await marks()).toEqual([{ marked: false }]);
+    }
+  });
+
   it('goes on while somebody has its row: it is renewed later', async () => {
     const mine = await adapter();
     const [client, beside] = [await connect(mine, A), await connect(mine, A)];

@@ -10,6 +10,12 @@ export interface Account {
   readonly account_id: string;
 }
 
+/** An adapter, and the stream of its city. */
+export interface Adapter {
+  readonly pk: number;
+  readonly stream_id: number;
+}
+
 export interface Candidate {
   readonly pk: number;
   readonly conversation_pk: number;
@@ -59,11 +65,7 @@ export class OffersRepository {
    * The oldest of each conversation that is free, as far as the connection has room: half as much for each claim that it has let run out,
    * and nothing for one that lets all run out while another of its adapter does not. Nothing of a city that is stopped.
    */
-  async candidates(
-    { pk, stream_id }: { readonly pk: number; readonly stream_id: number },
-    connection: string,
-    { count, bytes, offers }: OfferLimits,
-  ): Promise<Candidate[]> {
+  async candidates({ pk, stream_id }: Adapter, connection: string, { count, bytes, offers }: OfferLimits): Promise<Candidate[]> {
     const { rows } = await sql<Candidate>`
       with room as (
         select case when k.missed >= ${SILENT} and exists (select from extmsg_connections o where o.adapter_pk = k.adapter_pk
@@ -131,10 +133,12 @@ export class OffersRepository {
   }
 
   /** How many wait for an adapter, counted up to a limit. */
-  async count(tx: Tx, adapterPk: number, limit: number): Promise<number> {
+  async count(tx: Tx, { pk, stream_id }: Adapter, limit: number): Promise<number> {
     const { rows } = await sql<{ count: number }>`
       select count(*)::int as count from (
-        select from extmsg_deliveries w where ${waitsFor(sql`${adapterPk}`)} order by ${LINE} limit ${limit}) w`.execute(tx);
+        select from extmsg_deliveries w where ${waitsFor(sql`${pk}`)} and w.stream_id = ${stream_id} order by ${LINE} limit ${limit}) w`.execute(
+      tx,
+    );
     return rows[0]!.count;
   }
 }

@@ -66,20 +66,16 @@ describe('what connected clients come for', () => {
     (await sql<{ id: string }>`select id from extmsg_deliveries where for_clients_of is not null order by id`.execute(db)).rows.map(
       ({ id }) => id,
     );
-  const pass = async (): Promise<void> => {
-    const marks = new ForClients(repository, new ExtmsgTimings({ offers: OFFERS }), NONE, NONE);
-    await marks.unmark();
-    await marks.mark();
+  const unmark = (): Promise<void> => new ForClients(db, repository, new ExtmsgTimings({ offers: OFFERS }), NONE, NONE).unmark();
+  const turn = async (on: Db): Promise<void> => {
+    await repository.release(on as unknown as Tx);
+    await publications.claim(on as unknown as Tx, 'w', { room: 10, open: 10 }, 60_000, OFFERS);
   };
 
   // Guard: workers look each second, and clients may be away for a day.
   it.each(['before', 'after'])('costs the looks of workers nothing, %s the table is analyzed', async (when) => {
     await waiting(3_000, 1, adapter);
     if (when === 'after') await sql`analyze extmsg_deliveries`.execute(db);
-    const turn = async (on: Db): Promise<void> => {
-      await repository.release(on as unknown as Tx);
-      await publications.claim(on as unknown as Tx, 'w', { room: 10, open: 10 }, 60_000, OFFERS);
-    };
     for (const asked of [(on: Db) => sql`select ${publications.isDue}`.execute(on), turn])
       expect(rowsRead(await plansOf(pool, asked), 'extmsg_deliveries')).toBeLessThan(10);
     expect(await isDue()).not.toBe(true);
@@ -108,7 +104,7 @@ describe('what connected clients come for', () => {
     const asked: ((on: Db) => Promise<unknown>)[] = [
       (on) => new OffersRepository(on).waiting([adapter]),
       (on) => new OffersRepository(on).candidates(of, 'cnx-1', limits),
-      (on) => new OffersRepository(on).count(on as unknown as Tx, adapter, 2_000),
+      (on) => new OffersRepository(on).count(on as unknown as Tx, of, 2_000),
     ];
     for (const one of asked) expect(rowsRead(await plansOf(pool, one), 'extmsg_deliveries')).toBeLessThan(10);
     expect(await new OffersRepository(db).candidates(of, 'cnx-1', limits)).toHaveLength(2);
@@ -153,20 +149,58 @@ describe('what connected clients come for', () => {
     });
     expect(rest).toEqual(['2-1']);
     expect(await claimed()).toEqual(['1-1', '3-1']);
-    await pass();
+    await unmark();
     expect(await marked()).toEqual([]);
     expect(await claimed()).toEqual(['2-1']);
   });
 
   // Guard: an adapter may change while something is taken for it, and the release before knows no marks.
-  it('is marked by a look at all that waits, where it is not, and not marked where it was wrongly', async () => {
+  it('is marked by the worker that finds it, with all that its conversation has', async () => {
     await waiting(3, 2, null);
     await overdue('3-1');
-    await set(sql`for_clients_of = ${adapter}, attempts = ${OFFERS}`, '2-1');
-    await pass();
-    expect(await marked()).toEqual(['1-1', '1-2', '2-2', '3-2']);
+    expect(await claimed()).toEqual(['3-1']);
+    expect(await marked()).toEqual(['1-1', '1-2', '2-1', '2-2']);
+    await set(sql`state = 'failed', worker = null`, '3-1');
+    expect(await claimed()).toEqual([]);
+    expect(await marked()).toEqual(['1-1', '1-2', '2-1', '2-2', '3-2']);
+    expect(await isDue()).not.toBe(true);
+  });
+
+  // Guard: whoever calls adapters would wait for these locks, and each turn would be written.
+  it.each(['before', 'after'])('locks nothing of what waits for a callback, %s the table is analyzed', async (when) => {
+    await waiting(3_000, 1, null);
+    await sql`update extmsg_adapters set transport = 'callback'`.execute(db);
+    await set(sql`not_before = now() + interval '1 hour'`, '%');
+    if (when === 'after') await sql`analyze extmsg_deliveries, extmsg_conversations`.execute(db);
+    const locked = async (): Promise<number> =>
+      (await sql<{ n: number }>`select count(*)::int as n from extmsg_deliveries where xmax <> 0`.execute(db)).rows[0]!.n;
+    await sql`vacuum extmsg_deliveries`.execute(db);
+    const before = await locked();
+    await turn(db);
+    expect(await locked()).toBe(before);
+    expect(rowsRead(await plansOf(pool, turn), 'extmsg_deliveries')).toBeLessThan(3_010);
+  });
+
+  it('has its mark no more where the adapter has gone, or where the release before has offered it for the last time', async () => {
+    await waiting(3, 1, adapter);
+    await set(sql`attempts = ${OFFERS}, worker = 'cnx-1', lease_until = now() - interval '1 second'`, '2-1');
+    await unmark();
+    expect(await marked()).toEqual(['1-1', '3-1']);
+    expect(await claimed()).toEqual(['2-1']);
     await sql`delete from extmsg_adapters`.execute(db);
-    await pass();
+    await unmark();
     expect(await marked()).toEqual([]);
   });
+
+  it.each(['before', 'after'])(
+    'is looked through for adapters that have gone by one look for each, %s the table is analyzed',
+    async (when) => {
+      await waiting(3_000, 1, adapter);
+      await sql`update extmsg_deliveries set for_clients_of = ${adapter + 7} where id in ('7-1', '9-1')`.execute(db);
+      if (when === 'after') await sql`analyze extmsg_deliveries`.execute(db);
+      for (const asked of [(on: Db) => new ForClientsRepository(on).gone(), (on: Db) => new ForClientsRepository(on).offered(OFFERS)])
+        expect(rowsRead(await plansOf(pool, asked), 'extmsg_deliveries')).toBeLessThan(10);
+      expect(await repository.gone()).toEqual([adapter + 7]);
+    },
+  );
 });

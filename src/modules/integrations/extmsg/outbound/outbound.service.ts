@@ -172,7 +172,7 @@ export class OutboundService {
     if ((await this.repository.waiting(tx, at.pk, MOST_WAITING)) >= MOST_WAITING)
       throw problem('conflict', `${MOST_WAITING} publications wait for ${shown(at)} already`);
     const isStream = adapter.transport === 'stream';
-    if (isStream && (await this.offers.count(tx, adapter.pk, MOST_FOR_STREAM)) >= MOST_FOR_STREAM)
+    if (isStream && (await this.offers.count(tx, { pk: adapter.pk, stream_id: at.stream_id }, MOST_FOR_STREAM)) >= MOST_FOR_STREAM)
       throw problem('conflict', `${MOST_FOR_STREAM} publications wait for a client of ${at.provider}/${at.account_id} already`);
     return this.repository.insert(tx, at, {
       id: newId('dlv'),

@@ -70,6 +70,8 @@ export interface NewPublication {
 
 /** Calls of one adapter at once, of all workers together: one that hangs holds nobody else up. */
 const CALLS_AT_ONCE = 4;
+/** Publications that get their mark in one turn of a worker. */
+const MARKED_AT_ONCE = 1_000;
 const ROW = sql`d.pk, d.stream_id, d.conversation_pk, d.id, d.direction, d.state, d.selector, d.session_pk, d.session_id, d.body, d.sequence,
   d.conversation, d.attachments, d.reply_to_message_id, d.explicit_target, d.idempotency_key, d.body_hash, d.generation, d.root, d.attempts, d.receipt,
   d.deadline < clock_timestamp() as overdue, d.created_at, d.worker, d.claim, d.lease_until, c.scope_id, c.provider, c.account_id, c.conversation_id, c.parent_conversation_id, c.kind`;
@@ -181,23 +183,31 @@ export class PublicationsRepository {
 
   /**
    * The oldest of each conversation, where its time has come, for a worker; few of each adapter. What connected clients are to take only
-   * when that was offered often enough, or long enough: most of it is marked, and not looked at. Each conversation is found by one look into the
-   * index, however much waits in it.
+   * when that was offered often enough, or long enough: it is marked, and not looked at. What has no mark, as its adapter took no streams then, or
+   * as the release before has taken it, gets it here. Each conversation is found by one look into the index, however much waits in it.
    */
   async claim(tx: Tx, worker: string, places: Places, leaseMs: number, offers: number): Promise<PublicationRow[]> {
+    const over = sql`(w.attempts >= ${offers} or w.deadline < clock_timestamp())`;
     const oldest = (among: RawBuilder<unknown>): RawBuilder<unknown> => sql`
-      select w.pk, w.conversation_pk, w.not_before, w.worker, w.lease_until, w.attempts >= ${offers} or w.deadline < clock_timestamp() as over
+      select w.pk, w.conversation_pk, w.not_before, w.worker, w.lease_until, ${over} as over
       from extmsg_deliveries w where ${WAITS} and ${among} order by ${LINE} limit 1`;
-    const waiting = sql`
+    const { rows } = await sql<{ pk: number }>`
       with recursive first as (
         (${oldest(sql`true`)})
         union all
         select n.* from first f cross join lateral (${oldest(sql`w.conversation_pk > f.conversation_pk`)}) n
-      ), lines as (
+      ), lines as materialized (
         select f.*, c.stream_id, c.provider, c.account_id, f.worker is not null and f.lease_until > clock_timestamp() as held,
-          coalesce(a.transport = 'stream', false) as streamed
+          coalesce(a.transport = 'stream', false) as streamed, a.pk as adapter_pk
         from first f join extmsg_conversations c on c.pk = f.conversation_pk
           left join extmsg_adapters a on a.stream_id = c.stream_id and a.provider = c.provider and a.account_id = c.account_id
+      ), marked as (
+        update extmsg_deliveries d set for_clients_of = m.adapter_pk from (
+          select w.pk, l.adapter_pk from lines l cross join lateral (
+            select w.pk from extmsg_deliveries w where ${WAITS} and w.conversation_pk = l.conversation_pk and not ${over}
+            order by ${LINE} for no key update skip locked) w
+          where l.streamed and not l.over limit ${MARKED_AT_ONCE}) m
+        where d.pk = m.pk
       ), called as (
         select l.*, count(*) filter (where l.held and not l.streamed) over (partition by l.stream_id, l.provider, l.account_id) as calls,
           count(*) filter (where l.held and not l.streamed) over (partition by l.stream_id) as city_calls
@@ -207,12 +217,12 @@ export class PublicationsRepository {
         from called l where not l.held and l.not_before <= clock_timestamp() and (not l.streamed or l.over)
           and not exists (select from extmsg_deliveries o where o.conversation_pk = l.conversation_pk and o.pk < l.pk
             and o.state = 'pending' and o.direction = 'outbound' offset 0)
+      ), waiting as (
+        select f.pk, row_number() over (partition by f.stream_id order by f.pk) + f.city_calls as turn from free f where f.nth <= ${CALLS_AT_ONCE}
       )
-      select f.pk, row_number() over (partition by f.stream_id order by f.pk) + f.city_calls as turn from free f where f.nth <= ${CALLS_AT_ONCE}`;
-    const { rows } = await sql<{ pk: number }>`
       update extmsg_deliveries d set worker = ${worker}, claim = null, lease_until = clock_timestamp() + ${leaseMs} * interval '1 millisecond', attempts = attempts + 1
       where d.pk in (
-        select d.pk from extmsg_deliveries d where d.pk in (${keysByTurn(waiting, places)})
+        select d.pk from extmsg_deliveries d where d.pk in (${keysByTurn(sql`select pk, turn from waiting`, places)})
           and d.state = 'pending' and (d.worker is null or d.lease_until < clock_timestamp()) for no key update skip locked)
       returning d.pk`.execute(tx);
     if (rows.length === 0) return [];

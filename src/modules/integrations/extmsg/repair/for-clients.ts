@@ -1,23 +1,18 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { Db } from '../../../../platform/database/database.js';
 import { Lifecycle } from '../../../../platform/health/lifecycle.js';
 import { repeat } from '../../../../platform/health/repeat.js';
 import { AppLogger } from '../../../../platform/logging/logger.js';
-import { inBatches } from '../../../../platform/time/in-batches.js';
 import { ExtmsgTimings } from '../extmsg-timings.js';
 import { ForClientsRepository } from '../outbound/for-clients.repository.js';
 
-/** What has no mark is offered to no client. */
-const MARKED_EVERY_MS = 2_000;
 const LOOKED_AT_EVERY_MS = 60_000;
-const BATCH = 1_000;
 
-/**
- * Puts right which publications are marked as for clients: an adapter may change while one is taken for it, and the release before marks none. Any
- * number of workers may.
- */
+/** Takes the marks of publications for clients away where they are wrong: an adapter may change while one is taken for it. Any number of workers may. */
 @Injectable()
 export class ForClients implements OnApplicationBootstrap {
   constructor(
+    private readonly db: Db,
     private readonly repository: ForClientsRepository,
     private readonly timings: ExtmsgTimings,
     private readonly lifecycle: Lifecycle,
@@ -25,17 +20,15 @@ export class ForClients implements OnApplicationBootstrap {
   ) {}
 
   onApplicationBootstrap(): void {
-    const every = (everyMs: number, name: string, work: (signal: AbortSignal) => Promise<void>): void =>
-      repeat(this.lifecycle, this.log, { name, everyMs, work });
-    every(MARKED_EVERY_MS, 'publications for clients without a mark', (signal) => this.mark(signal));
-    every(LOOKED_AT_EVERY_MS, 'marks of publications for clients', (signal) => this.unmark(signal));
+    const work = (signal: AbortSignal): Promise<void> => this.unmark(signal);
+    repeat(this.lifecycle, this.log, { name: 'marks of publications for clients', everyMs: LOOKED_AT_EVERY_MS, work });
   }
 
-  mark(signal?: AbortSignal): Promise<void> {
-    return inBatches(BATCH, () => this.repository.mark(this.timings.offers, BATCH), signal);
-  }
-
-  unmark(signal?: AbortSignal): Promise<void> {
-    return inBatches(BATCH, () => this.repository.unmark(this.timings.offers, BATCH), signal);
+  async unmark(signal?: AbortSignal): Promise<void> {
+    await this.repository.offered(this.timings.offers);
+    for (const pk of await this.repository.gone()) {
+      if (signal?.aborted === true) return;
+      await this.repository.leave(this.db, pk);
+    }
   }
 }
