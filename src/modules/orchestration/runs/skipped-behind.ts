@@ -1,5 +1,5 @@
 import type { BeadRecord, LeftOut } from '../../work/work/bead-record.js';
-import { SKIPPED_FOR } from '../../work/work/diff.js';
+import { SKIPPED_FOR } from '../../work/work/bead-record.js';
 import { append } from './control/nodes.js';
 
 /** What is to be opened with a step, each after those of them that it waits for. */

@@ -5,6 +5,9 @@ export type BeadStatus = 'open' | 'in_progress' | 'closed';
 /** Types of the edges that hold a bead up. */
 export const BLOCKING: readonly string[] = ['blocks', 'waits-for', 'conditional-blocks'];
 
+/** Which step it was skipped for, as its run says: who skips one himself says nothing of it. */
+export const SKIPPED_FOR = 'gc.skipped_for';
+
 /** A bead as its row stands, with what is derived from it. */
 export interface BeadRecord {
   readonly id: string;

@@ -1,4 +1,4 @@
-import type { BeadChange, BeadRecord } from './bead-record.js';
+import { SKIPPED_FOR, type BeadChange, type BeadRecord } from './bead-record.js';
 import type { Merge, RowChange } from './work.repository.js';
 
 export interface Diff {
@@ -44,9 +44,6 @@ export function diffOf(bead: BeadRecord, change: BeadChange): Diff | undefined {
   if (nothing && leaseMs === undefined) return undefined;
   return { columns: columns as RowChange, metadata, handover, leaseMs };
 }
-
-/** Which step it was skipped for, as its run says: who skips one himself says nothing of it. */
-export const SKIPPED_FOR = 'gc.skipped_for';
 
 /** What says of a step how it ends. */
 export const isSaid = (key: string): boolean =>

@@ -1,8 +1,7 @@
 import { sql } from 'kysely';
 import type { Tx } from '../../../platform/database/transactions.js';
 import { keys, RECORD } from './bead-columns.js';
-import type { BeadRecord, Edge, LeftOut } from './bead-record.js';
-import { SKIPPED_FOR } from './diff.js';
+import { SKIPPED_FOR, type BeadRecord, type Edge, type LeftOut } from './bead-record.js';
 
 export interface PutEdges {
   readonly changed: number;
