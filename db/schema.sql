@@ -161,6 +161,8 @@ CREATE INDEX beads_unready_idx ON public.beads USING btree (stream_id, status, C
 CREATE INDEX beads_wait_expiry_idx ON public.beads USING btree (((metadata ->> 'expires_at'::text)) COLLATE "C", stream_id) WHERE ((issue_type = 'gate'::text) AND (labels @> '{gc:wait}'::text[]) AND ((metadata ->> 'state'::text) = ANY (ARRAY['pending'::text, 'ready'::text])) AND (length((metadata ->> 'expires_at'::text)) = 24));
 CREATE INDEX beads_waiters_idx ON public.beads USING btree (stream_id, ((metadata ->> 'registered_session'::text)) COLLATE "C") WHERE ((issue_type = 'gate'::text) AND (status <> 'closed'::text) AND (labels @> '{gc:wait}'::text[]) AND ((metadata ->> 'state'::text) = ANY (ARRAY['pending'::text, 'ready'::text])) AND (length((metadata ->> 'registered_session'::text)) <= 255));
 CREATE INDEX beads_words_idx ON public.beads USING gin (search_words(ARRAY[id], title)) WITH (gin_pending_list_limit='64');
+CREATE TRIGGER beads_assigned AFTER UPDATE OF assignee, status ON beads FOR EACH ROW WHEN (new.assignee IS NOT NULL AND new.status <> 'closed'::text AND new.lease_until IS NULL AND (new.assignee IS DISTINCT FROM old.assignee OR new.status IS DISTINCT FROM old.status)) EXECUTE FUNCTION mark_ended_holder();
+CREATE TRIGGER beads_assigned_new AFTER INSERT ON beads FOR EACH ROW WHEN (new.assignee IS NOT NULL AND new.status <> 'closed'::text) EXECUTE FUNCTION mark_ended_holder();
 CREATE TRIGGER beads_gate_armed AFTER UPDATE OF status, open_blockers, issue_type ON beads FOR EACH ROW WHEN (old.run_id IS NOT NULL AND bead_is_gate(old.*) <> bead_is_gate(new.*)) EXECUTE FUNCTION arm_gate();
 CREATE TRIGGER beads_run_left AFTER DELETE ON beads REFERENCING OLD TABLE AS before_rows FOR EACH STATEMENT EXECUTE FUNCTION uncount_run_steps();
 CREATE TRIGGER beads_run_stepped AFTER UPDATE ON beads REFERENCING OLD TABLE AS before_rows NEW TABLE AS after_rows FOR EACH STATEMENT EXECUTE FUNCTION count_run_steps();
@@ -2929,6 +2931,17 @@ CREATE OR REPLACE FUNCTION public.mail_counts(p_stream integer, OUT total bigint
 AS $function$
       select count(*), count(*) filter (where m.read_at is null) from messages m where m.stream_id = p_stream and message_is_open(m)
     $function$;
+
+CREATE OR REPLACE FUNCTION public.mark_ended_holder()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+    begin
+      update sessions set holds_more = true where pk = (
+        select s.pk from sessions s
+        where s.stream_id = new.stream_id and s.id = new.assignee and s.state = 'closed' and not s.holds_more for no key update skip locked);
+      return null;
+    end $function$;
 
 CREATE OR REPLACE FUNCTION public.message_is_open(m messages)
  RETURNS boolean

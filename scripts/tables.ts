@@ -130,7 +130,7 @@ export const TABLES: Readonly<Record<string, Owners>> = {
   session_names: { writes: ['sessions/session-names', 'sessions/session-store'], reads: ['functions', 'orchestration'] },
   session_turns: { writes: ['sessions/usage'], reads: ['administration', 'runners', 'sessions'] },
   sessions: {
-    writes: ['sessions/session-store', 'sessions/sessions'],
+    writes: ['functions/sessions', 'sessions/session-store', 'sessions/sessions'],
     reads: ['administration', 'functions', 'hosts', 'integrations', 'orchestration', 'runners', 'sessions', 'work'],
   },
   sling_batch_results: { writes: ['orchestration/sling'], reads: [] },

@@ -31,6 +31,7 @@ const WAIT_DELIVERY = 'src/modules/runners/pools/wait-delivery.ts';
 const WAIT_SPEC = 'src/modules/runners/pools/wait-delivery.db-spec.ts';
 const CLAIMS_OF_SESSIONS = 'src/modules/sessions/session-store/claims-of-sessions.service.ts';
 const WORK_OF_ENDED = 'src/modules/runners/runners/work-of-ended.db-spec.ts';
+const CLAIMS_SQL = 'src/modules/sessions/session-store/claims-of-sessions.repository.ts';
 const EXECUTOR = 'src/modules/runners/pools/pool-executor.ts';
 const TELLING = 'src/modules/sessions/session-store/session-telling.db-spec.ts';
 const USAGE = 'src/modules/sessions/usage/usage.db-spec.ts';
@@ -159,11 +160,36 @@ export const SESSIONS: readonly Guard[] = [
   },
   {
     guard: 'What is assigned to a session that has ended is given back, also where its end could not.',
-    file: 'src/modules/sessions/session-store/claims-of-sessions.repository.ts',
+    file: CLAIMS_SQL,
     find: "b.assignee = s.id and b.status <> 'closed' and ${ITS_OWN} limit",
     replace: "b.assignee = s.id and b.status = 'in_progress' and ${ITS_OWN} limit",
     test: WORK_OF_ENDED,
     name: 'is given back in steps where it is much',
+  },
+  {
+    guard: 'What is assigned to a session after its end is given back, also where nobody deletes its record.',
+    file: 'db/migrations/0161_mark_late_holders.ts',
+    find: 'update sessions set holds_more = true where pk = (',
+    replace: 'update sessions set holds_more = holds_more where pk = (',
+    test: WORK_OF_ENDED,
+    name: 'is also what it is given after its end',
+  },
+  {
+    guard: 'What is assigned to a session while it ends is given back.',
+    file: CLAIMS_SQL,
+    find: 'where pk = any(${pks}::bigint[])`',
+    replace:
+      'where pk = any(${pks}::bigint[]) and exists (select from beads b where b.stream_id = sessions.stream_id and b.assignee = sessions.id)`',
+    test: WORK_OF_ENDED,
+    name: 'is also what it is given while it ends',
+  },
+  {
+    guard: 'An ended session is looked at no more once it holds nothing.',
+    file: CLAIMS_OF_SESSIONS,
+    find: 'await this.repository.settle(work.tx, streamId);',
+    replace: '',
+    test: WORK_OF_ENDED,
+    name: 'is also what it is given after its end',
   },
   {
     guard: 'An ended session that held more than its end could give back is remembered until all is given back.',

@@ -4,6 +4,7 @@ import { ClaimsOfSessions } from '../../sessions/session-store/claims-of-session
 import { SessionChangesService } from '../../sessions/session-store/session-changes.service.js';
 import type { SessionRow } from '../../sessions/session-store/session-row.js';
 import { SessionDeletionsRepository } from '../../sessions/sessions/session-deletions.repository.js';
+import type { Work } from '../../work/work/work.js';
 import { WorkService } from '../../work/work/work.service.js';
 import type { RunnerProcess } from './testing/runner-process.js';
 import { RunnerFixture } from './testing/runner-fixture.js';
@@ -108,14 +109,53 @@ describe('what a session holds', () => {
     await sql`insert into city_pools (stream_id, passed_at, head, next_at) select ${fixture.city.streamId}::bigint, now(), 0, null
       on conflict (stream_id) do update set next_at = null`.execute(fixture.db);
     expect(await due()).toBeNull();
-    // Begun by a name alone.
+    // Begun by a name alone, while somebody had the row of the session.
     await sql`update beads set status = 'in_progress', assignee = ${session.id}, metadata = '{}' where id = ${first.id}`.execute(
       fixture.db,
     );
+    await sql`update sessions set holds_more = false where pk = ${session.pk}`.execute(fixture.db);
     expect(await deletions.delete(session.pk)).toBe(false);
     expect([await marked(), await due()]).toEqual([true, true]);
     await sql`update beads set status = 'open', assignee = null where id = ${first.id}`.execute(fixture.db);
     expect(await deletions.delete(session.pk)).toBe(true);
+  });
+
+  /** As whoever may not write the city's work closes a session. */
+  const close = (session: SessionRow): Promise<void> =>
+    runner.get(SessionChangesService).runInAnyState(fixture.city, 'test', async (changes) => {
+      await changes.close((await changes.lock(session.pk))!, 'operator');
+      await runner.get(ClaimsOfSessions).leave(changes, [session.pk]);
+    });
+  const giveBack = async (): Promise<[number, boolean]> => {
+    const claims = runner.get(ClaimsOfSessions);
+    const { value } = await runner.get(WorkService).run(fixture.city, 'test', (work) => claims.releaseOrphaned(work, 200));
+    return [value, await claims.hasOrphaned(fixture.city.streamId)];
+  };
+
+  it.each<[string, (work: Work, assignee: string, own: string) => Promise<unknown>]>([
+    ['a new bead', (work, assignee) => work.create({ rig: '', title: 'late', assignee })],
+    ['one that is there', (work, assignee, own) => work.update(own, { assignee })],
+    ['one that is begun by a name alone', (work, assignee, own) => work.update(own, { assignee, status: 'in_progress' })],
+  ])('is also what it is given after its end: %s', async (_, give) => {
+    const session = await runner.create(fixture.city, { wake_request: undefined as never });
+    const { value: own } = await runner.get(WorkService).run(fixture.city, 'test', (work) => work.create({ rig: '', title: 'own' }));
+    await close(session);
+    expect([await giveBack(), await giveBack()]).toEqual([
+      [0, false],
+      [0, false],
+    ]);
+    await runner.get(WorkService).run(fixture.city, 'test', (work) => give(work, session.id, own.id));
+    expect(await runner.get(ClaimsOfSessions).hasOrphaned(fixture.city.streamId)).toBe(true);
+    expect(await giveBack()).toEqual([1, false]);
+  });
+
+  it('is also what it is given while it ends', async () => {
+    const session = await runner.create(fixture.city, { wake_request: undefined as never });
+    await runner.get(WorkService).run(fixture.city, 'test', async (work) => {
+      await work.create({ rig: '', title: 'late', assignee: session.id });
+      await close(session);
+    });
+    expect(await giveBack()).toEqual([1, false]);
   });
 
   it('is not what another one has begun that is assigned to it', async () => {

@@ -66,13 +66,22 @@ export class ClaimsOfSessionsRepository {
     return rows.length > 0;
   }
 
-  /** Sessions that end keep what is assigned to them: it is given back later. */
+  /**
+   * Sessions that end keep what is assigned to them: it is given back later. Each is marked, whatever it has: what is being assigned to it right now
+   * is not committed yet, and finds that it has not ended yet.
+   */
   async leave(tx: Kysely<Database>, pks: readonly number[]): Promise<void> {
-    await sql`update sessions s set holds_more = true where s.pk = any(${pks}::bigint[]) and exists (
-      select from beads b where b.stream_id = s.stream_id and b.assignee = s.id and b.status <> 'closed' and ${ITS_OWN})`.execute(tx);
+    await sql`update sessions set holds_more = true where pk = any(${pks}::bigint[])`.execute(tx);
   }
 
-  /** Sessions from which all is given back by now are looked at no more. */
+  /** Whether an ended session is marked, which may hold nothing. */
+  async hasLeft(streamId: number): Promise<boolean> {
+    const { rows } = await sql`
+      select 1 from sessions where stream_id = ${streamId} and holds_more and state = 'closed' limit 1`.execute(this.db);
+    return rows.length > 0;
+  }
+
+  /** Sessions from which all is given back by now are looked at no more. To be called where the city's work is held. */
   async settle(tx: Kysely<Database>, streamId: number): Promise<void> {
     await sql`update sessions s set holds_more = false where s.stream_id = ${streamId} and s.holds_more and not exists (
       select from beads b where b.stream_id = ${streamId} and b.assignee = s.id and b.status <> 'closed' and ${ITS_OWN})`.execute(tx);

@@ -60,6 +60,7 @@ export class ClaimsOfSessions {
 
   /** Whether there is something for `releaseOrphaned`, as it is committed. */
   async hasOrphaned(streamId: number): Promise<boolean> {
+    if (await this.repository.hasLeft(streamId)) return true;
     return (await this.repository.orphaned(streamId, 1)).length > 0 || (await this.repository.orphanedWaits(streamId, 1)).length > 0;
   }
 
