@@ -184,6 +184,14 @@ export const SESSIONS: readonly Guard[] = [
     name: 'is also what it is given while it ends',
   },
   {
+    guard: 'A session that rests gives back all that it holds, in steps.',
+    file: 'src/modules/runners/runners/session-exits.ts',
+    find: "row, reason)) === BEADS_AT_ONCE) return 'more';",
+    replace: "row, reason)) < 0) return 'more';",
+    test: WORK_OF_ENDED,
+    name: 'is given back before it rests',
+  },
+  {
     guard: 'An ended session is looked at no more once it holds nothing.',
     file: CLAIMS_OF_SESSIONS,
     find: 'await this.repository.settle(work.tx, streamId);',
@@ -194,8 +202,8 @@ export const SESSIONS: readonly Guard[] = [
   {
     guard: 'An ended session that held more than its end could give back is remembered until all is given back.',
     file: CLAIMS_OF_SESSIONS,
-    find: 'if (ids.length === limit)',
-    replace: 'if (limit === 0)',
+    find: 'if (released === BEADS_AT_ONCE) await',
+    replace: 'if (released < 0) await',
     test: WORK_OF_ENDED,
     name: 'is given back in steps where it is much',
   },

@@ -80,6 +80,19 @@ describe('what a session holds', () => {
     expect(rows).toEqual([{ state: said }]);
   });
 
+  it('is given back before it rests, in steps where it is much', async () => {
+    const { session, bead } = await holder();
+    await sql`insert into beads (stream_id, id, title, assignee, status)
+      select stream_id, id || '-' || g, 'many', ${session.id}, 'open' from beads, generate_series(1, 500) g where id = ${bead}`.execute(
+      fixture.db,
+    );
+    await stop(session.pk, 'drain');
+    await fixture.until(session.pk, 'asleep');
+    const { rows } = await sql<{ n: number }>`
+      select count(*)::int as n from beads where assignee is null and status = 'open' group by xmin order by 1`.execute(fixture.db);
+    expect(rows.map(({ n }) => n)).toEqual([101, 200, 200]);
+  });
+
   it('is given back in steps where it is much, and its record stays until then', async () => {
     const session = await runner.create(fixture.city, { wake_request: undefined as never });
     const { value: first } = await runner.get(WorkService).run(fixture.city, 'test', (work) => work.create({ rig: '', title: 'work' }));

@@ -23,14 +23,15 @@ const waits = (streamId: number): RawBuilder<unknown> => sql`
 export class ClaimsOfSessionsRepository {
   constructor(private readonly db: Db) {}
 
-  /** Begun work of a session, and work that is assigned to it by a name that no other session will ever have; all, without a limit. */
-  async held(streamId: number, session: string, limit: number | undefined, db: Kysely<Database> = this.db): Promise<string[]> {
+  /** Begun work of a session, and work that is assigned to it by a name that no other session will ever have. */
+  async held(streamId: number, session: string, limit: number, db: Kysely<Database> = this.db): Promise<string[]> {
     const id = sql<string>`${session}::text`;
     const { rows } = await sql<{ id: string }>`
-      select b.id from beads b where b.stream_id = ${streamId} and b.status = 'in_progress' and ${marked(streamId, 'gc.session_id', id)}
+      select b.id from beads b
+      where b.stream_id = ${streamId} and b.status = 'in_progress' and b.assignee is not null and ${marked(streamId, 'gc.session_id', id)}
       union
       select b.id from beads b where b.stream_id = ${streamId} and b.assignee = ${session} and b.status <> 'closed' and ${ITS_OWN}
-      order by 1 limit ${limit ?? null}`.execute(db);
+      order by 1 limit ${limit}`.execute(db);
     return rows.map((row) => row.id);
   }
 
