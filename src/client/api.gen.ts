@@ -5635,7 +5635,7 @@ export interface components {
             closed: number;
             /** @description The id of the convoy. */
             convoy_id: string;
-            /** @description Members that were open when it landed. */
+            /** @description Members that were open when it landed, the first 1,000 of them by id. */
             open_items: string[];
             /**
              * @description `landed`, or `would_land` in a dry run.

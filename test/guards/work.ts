@@ -20,6 +20,14 @@ const ROTATION = 'src/modules/tenancy/events/rotation.db-spec.ts';
 /** Beads, claims, convoys, waits, mail, keys, cities and their events. */
 export const WORK: readonly Guard[] = [
   {
+    guard: 'A convoy that lands says the first of its open members, and not all of any number.',
+    file: 'src/modules/work/convoys/convoys.repository.ts',
+    find: 'order by m.id limit ${limit}`',
+    replace: 'order by m.id limit ${limit + 1_000_000}`',
+    test: 'src/modules/work/convoys/convoys.db-spec.ts',
+    name: 'says of what is open as much as fits',
+  },
+  {
     guard: 'A bead that was read before is told anew when only its row has changed.',
     file: 'src/platform/database/kept-reads.ts',
     find: '${alias}.xmin, ',
