@@ -12,6 +12,10 @@ const HOLDS = sql<boolean>`(exists (select from cities c where c.stream_id = ses
   or exists (select from beads b where b.stream_id = sessions.stream_id and b.status = 'in_progress' and b.assignee is not null and b.metadata <> '{}'
     and bead_terms(b.stream_id, b.labels, b.metadata) @> bead_terms(sessions.stream_id, '{}', jsonb_build_object('gc.session_id', sessions.id))
     and b.metadata ->> 'gc.session_id' = sessions.id)))`;
+/** To be deleted, and something can be: while its city is stopped nobody gives back what it held, so that only what was said in it can go. */
+const REMOVABLE = sql<boolean>`(state = 'closed' and delete_pending and not (
+  exists (select from cities c where c.stream_id = sessions.stream_id and not c.running) and ${HOLDS}
+  and not exists (select from session_entries e where e.session_pk = sessions.pk)))`;
 /** What one turn takes of one session. */
 const STEPS = 10;
 
@@ -24,7 +28,7 @@ export class SessionDeletionsRepository {
 
   constructor(private readonly db: Db) {}
 
-  readonly isDue = sql<boolean>`exists (select from sessions where state = 'closed' and delete_pending)`;
+  readonly isDue = sql<boolean>`exists (select from sessions where ${REMOVABLE})`;
 
   /**
    * What was said goes in steps, then the record. True when it is gone, whoever did it; what is left of a long transcript the next
@@ -78,7 +82,7 @@ export class SessionDeletionsRepository {
   /** Some that are to be deleted, others each time: those that cannot be, or take long, keep none of the others waiting. */
   async pending(limit: number): Promise<number[]> {
     const { rows } = await sql<{ pk: number }>`
-      select pk from sessions where state = 'closed' and delete_pending order by random() limit ${limit}`.execute(this.db);
+      select pk from sessions where ${REMOVABLE} order by random() limit ${limit}`.execute(this.db);
     return rows.map(({ pk }) => pk);
   }
 }

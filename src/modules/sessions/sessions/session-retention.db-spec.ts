@@ -84,6 +84,24 @@ describe('a session that is to be deleted', () => {
     expect(Object.keys(await left())).toEqual([String(pks[0])]);
   });
 
+  // Guard: a look at what can only be done later, every two seconds.
+  it('is looked at no more while its city is stopped and it holds something, once nothing is left of what was said', async () => {
+    const pk = await said(3);
+    const isDue = async (): Promise<boolean> =>
+      (await sql<{ due: boolean }>`select ${repository.isDue} as due`.execute(fixture.db)).rows[0]!.due;
+    const running = (is: boolean) => sql`update cities set running = ${is}`.execute(fixture.db);
+    await sql`insert into beads (stream_id, id, title, assignee)
+      select stream_id, 'al-900', 'held', id from sessions where pk = ${pk}`.execute(fixture.db);
+    await running(false);
+    expect([await isDue(), await retention.sweep(), await left()]).toEqual([true, 0, { [pk]: 0 }]);
+    expect([await isDue(), await repository.pending(10)]).toEqual([false, []]);
+    await running(true);
+    expect([await isDue(), await repository.pending(10)]).toEqual([true, [pk]]);
+    await running(false);
+    await sql`update beads set assignee = null`.execute(fixture.db);
+    expect([await isDue(), await retention.sweep(), await left()]).toEqual([true, 1, {}]);
+  });
+
   it('is no reason for the retention of a city to fail', async () => {
     const pks = [await said(1, false), await said(1, false)];
     const own = repository.delete.bind(repository);
