@@ -272,6 +272,14 @@ export const SESSIONS: readonly Guard[] = [
     name: 'is ended by a wake also where its session has more',
   },
   {
+    guard: 'A wake ends the rest of what its session has waited for also where others keep a step of that waiting.',
+    file: 'src/modules/sessions/sessions/session-wakes.service.ts',
+    find: 'const TRIES = 5;',
+    replace: 'const TRIES = 1;',
+    test: WAIT_SPEC,
+    name: 'is ended by a wake also where its session has more',
+  },
+  {
     guard: 'The waits of a session end with it.',
     file: CLAIMS_OF_SESSIONS,
     find: 'for (const wait of await work.findAll(ids)) await this.#endWait(work, wait.id, row.id);',
