@@ -20,6 +20,14 @@ const ROTATION = 'src/modules/tenancy/events/rotation.db-spec.ts';
 /** Beads, claims, convoys, waits, mail, keys, cities and their events. */
 export const WORK: readonly Guard[] = [
   {
+    guard: 'A session claims nothing that a drain holds for itself.',
+    file: 'src/modules/work/hooks/claims.service.ts',
+    find: 'await this.#requireNotDrained(caller, id);',
+    replace: 'await this.#requireNotDrained({ ...caller, session: undefined }, id);',
+    test: 'src/modules/work/hooks/claims.db-spec.ts',
+    name: 'leaves to a drain what that holds',
+  },
+  {
     guard: 'A convoy that lands says the first of its open members, and not all of any number.',
     file: 'src/modules/work/convoys/convoys.repository.ts',
     find: 'order by m.id limit ${limit}`',
@@ -857,8 +865,8 @@ export const WORK: readonly Guard[] = [
   {
     guard: 'A session begins nothing that a drain has for itself.',
     file: 'src/modules/work/work/held.ts',
-    find: "status === 'in_progress' ? bead.labels.find(",
-    replace: "status === 'open' ? bead.labels.find(",
+    find: "status === 'in_progress' ? whyDrained(",
+    replace: "status === 'open' ? whyDrained(",
     test: CHANGES,
     name: 'lets nothing go that a drain holds',
   },

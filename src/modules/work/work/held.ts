@@ -94,8 +94,8 @@ export async function whyNotBecome(
   if (kept !== undefined) return kept;
   const decided = await whyDecided(work, [bead]);
   if (decided !== undefined) return decided;
-  const hold = status === 'in_progress' ? bead.labels.find((label) => label.startsWith(DRAIN_HOLD)) : undefined;
-  if (hold !== undefined) return `bead ${id} is held by a drain, which has it for itself (${hold})`;
+  const drained = status === 'in_progress' ? whyDrained(bead) : undefined;
+  if (drained !== undefined) return drained;
   if (bead.status === 'closed') {
     if (await isSaidByOther(session, work, bead))
       return `bead ${id} is a closed step of run ${run} that is not yours: sessions leave it with its outcome (${bead.metadata[OUTCOME]})`;
@@ -113,6 +113,12 @@ export async function whyNotBecome(
   return held.gate
     ? `run ${id} has yet to pass ${held.id}, which sessions neither open nor decide`
     : `bead ${held.id} is being worked on by ${held.assignee}`;
+}
+
+/** Why no session begins a bead that is open. */
+export function whyDrained({ id, labels }: Pick<BeadRecord, 'id' | 'labels'>): string | undefined {
+  const hold = labels.find((label) => label.startsWith(DRAIN_HOLD));
+  return hold === undefined ? undefined : `bead ${id} is held by a drain, which has it for itself (${hold})`;
 }
 
 /** Why a session may not open these beads again: others go on with what waits for one of them. */
