@@ -82,6 +82,7 @@ export const TABLES: Readonly<Record<string, Owners>> = {
   extmsg_participants: { writes: ['integrations/extmsg'], reads: ['functions'] },
   idempotency_holds: { writes: ['platform/idempotency'], reads: [] },
   idempotency_keys: { writes: ['functions/beads', 'functions/events', 'platform/idempotency'], reads: [] },
+  late_holders: { writes: ['functions/sessions', 'sessions/session-store'], reads: [] },
   mail_broadcasts: { writes: ['work/mail'], reads: [] },
   mail_cities: { writes: ['work/mail'], reads: [] },
   mail_settings: { writes: ['work/mail'], reads: [] },
@@ -130,7 +131,7 @@ export const TABLES: Readonly<Record<string, Owners>> = {
   session_names: { writes: ['sessions/session-names', 'sessions/session-store'], reads: ['functions', 'orchestration'] },
   session_turns: { writes: ['sessions/usage'], reads: ['administration', 'runners', 'sessions'] },
   sessions: {
-    writes: ['functions/sessions', 'sessions/session-store', 'sessions/sessions'],
+    writes: ['sessions/session-store', 'sessions/sessions'],
     reads: ['administration', 'functions', 'hosts', 'integrations', 'orchestration', 'runners', 'sessions', 'work'],
   },
   sling_batch_results: { writes: ['orchestration/sling'], reads: [] },

@@ -169,10 +169,18 @@ export const SESSIONS: readonly Guard[] = [
   {
     guard: 'What is assigned to a session after its end is given back, also where nobody deletes its record.',
     file: 'db/migrations/0161_mark_late_holders.ts',
-    find: 'update sessions set holds_more = true where pk = (',
-    replace: 'update sessions set holds_more = holds_more where pk = (',
+    find: "and b.id = new.id and b.status <> 'closed'",
+    replace: "and b.id = new.id and b.status = 'closed'",
     test: WORK_OF_ENDED,
     name: 'is also what it is given after its end',
+  },
+  {
+    guard: 'What is written for a session before its city is waited for is given back where it ends meanwhile.',
+    file: 'db/migrations/0161_mark_late_holders.ts',
+    find: 'after insert on beads deferrable initially deferred for each row',
+    replace: 'after insert on beads for each row',
+    test: WORK_OF_ENDED,
+    name: 'is also what is written for it before its city is waited for',
   },
   {
     guard: 'What is assigned to a session while it ends is given back.',

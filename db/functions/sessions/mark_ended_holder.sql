@@ -1,9 +1,10 @@
--- Trigger of beads: a session to which something is assigned after its end is marked, so that this is given back. The city's work is held here, so this
--- waits for nobody: who has a session's row meanwhile closes it, which marks it, or deletes it, which looks itself.
+-- Trigger of beads: a session that has ended by the time at which something that is assigned to it is committed is noted, so that this is given back. Asked at
+-- the commit, where the city's work is held by whoever has written: nobody takes such a note away meanwhile, and nothing waits for the session's row.
 create or replace function mark_ended_holder() returns trigger language plpgsql as $$
 begin
-  update sessions set holds_more = true where pk = (
-    select s.pk from sessions s
-    where s.stream_id = new.stream_id and s.id = new.assignee and s.state = 'closed' and not s.holds_more for no key update skip locked);
+  insert into late_holders (stream_id, session_id)
+  select b.stream_id, b.assignee from beads b join sessions s on s.stream_id = b.stream_id and s.id = b.assignee and s.state = 'closed'
+  where b.stream_id = new.stream_id and b.id = new.id and b.status <> 'closed'
+  on conflict do nothing;
   return null;
 end $$;

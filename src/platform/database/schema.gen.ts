@@ -499,6 +499,11 @@ export interface IdempotencyKeys {
   status: number;
 }
 
+export interface LateHolders {
+  session_id: string;
+  stream_id: number;
+}
+
 export interface MailBroadcasts {
   message: Json;
   principals: string[];
@@ -1121,6 +1126,7 @@ export interface DB {
   extmsg_participants: ExtmsgParticipants;
   idempotency_holds: IdempotencyHolds;
   idempotency_keys: IdempotencyKeys;
+  late_holders: LateHolders;
   mail_broadcasts: MailBroadcasts;
   mail_cities: MailCities;
   mail_settings: MailSettings;

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
+import { eventually } from '../../../../test/support/sse.js';
 import { ClaimsOfSessions } from '../../sessions/session-store/claims-of-sessions.service.js';
 import { SessionChangesService } from '../../sessions/session-store/session-changes.service.js';
 import type { SessionRow } from '../../sessions/session-store/session-row.js';
@@ -157,7 +158,11 @@ describe('what a session holds', () => {
       [0, false],
       [0, false],
     ]);
-    await runner.get(WorkService).run(fixture.city, 'test', (work) => give(work, session.id, own.id));
+    // Many keep the row of a session for a moment, and change nothing of it.
+    await fixture.db.transaction().execute(async (tx) => {
+      await sql`select from sessions where pk = ${session.pk} for no key update`.execute(tx);
+      await runner.get(WorkService).run(fixture.city, 'test', (work) => give(work, session.id, own.id));
+    });
     expect(await runner.get(ClaimsOfSessions).hasOrphaned(fixture.city.streamId)).toBe(true);
     expect(await giveBack()).toEqual([1, false]);
   });
@@ -169,6 +174,28 @@ describe('what a session holds', () => {
       await close(session);
     });
     expect(await giveBack()).toEqual([1, false]);
+  });
+
+  it('is also what is written for it before its city is waited for, while it ends', async () => {
+    const session = await runner.create(fixture.city, { wake_request: undefined as never });
+    const works = runner.get(WorkService);
+    const { value: ids } = await works.run(fixture.city, 'test', (work) => work.reserve('', 1));
+    const beads = ids.map((id) => ({ id, rig: '', title: 'late', assignee: session.id }));
+    const waits = async (): Promise<boolean> =>
+      (await sql`select 1 from pg_stat_activity where datname = current_database() and wait_event = 'advisory'`.execute(fixture.db)).rows
+        .length > 0;
+    let late: Promise<unknown> | undefined;
+    await works.run(fixture.city, 'test', async (work) => {
+      late = works.run(fixture.city, 'test', (own) => own.createAll(beads, []), { ahead: [{ beads, edges: [] }] });
+      await eventually(waits);
+      await close(session);
+      expect(await runner.get(ClaimsOfSessions).releaseOrphaned(work, 200)).toBe(0);
+    });
+    await late;
+    expect([await giveBack(), await giveBack()]).toEqual([
+      [1, false],
+      [0, false],
+    ]);
   });
 
   it('is not what another one has begun that is assigned to it', async () => {
