@@ -183,6 +183,22 @@ export const SESSIONS: readonly Guard[] = [
     name: 'is also what is written for it before its city is waited for',
   },
   {
+    guard: 'A look at the sessions of a city that fails after it was noted is not the last.',
+    file: 'src/modules/runners/pools/pools.reconciler.ts',
+    find: "if (city.is === 'running') await this.#makeDue(city, POLL_MS);",
+    replace: '',
+    test: 'src/modules/runners/pools/pools.reconciler.spec.ts',
+    name: 'looked at again where a look fails',
+  },
+  {
+    guard: 'What ended sessions hold is given back later where others have the work of their city, and what was done beside that is kept.',
+    file: 'src/modules/runners/pools/pool-pass.service.ts',
+    find: 'if (pks.length > 0 || !isBlocked(error)) throw error;',
+    replace: 'if (pks.length >= 0) throw error;',
+    test: 'src/modules/runners/pools/pool-pass.db-spec.ts',
+    name: 'is given back later where others have the work of the city for long',
+  },
+  {
     guard: 'What is assigned to a session while it ends is given back.',
     file: CLAIMS_SQL,
     find: 'where pk = any(${pks}::bigint[])`',

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { ANYBODY } from '../../../contract/principal.js';
-import { problem } from '../../../contract/problems.js';
 import type { AppConfig } from '../../../platform/config/config.js';
 import type { DueLooks } from '../../../platform/database/due-looks.js';
 import type { Lifecycle } from '../../../platform/health/lifecycle.js';
@@ -340,7 +339,8 @@ describe('the wait of a session that has ended', () => {
     const wakes = new SessionWakes(resolver, fixture.a.sessions, requests, fixture.a.queue, new SessionWaitsRepository());
     const withWork = fixture.a.sessions.withWork.bind(fixture.a.sessions);
     let steps = 0;
-    fixture.a.sessions.withWork = (...step) => (++steps === 2 ? Promise.reject(problem('unavailable', 'others write')) : withWork(...step));
+    const late = Object.assign(new Error('canceling statement due to lock timeout'), { code: '55P03' });
+    fixture.a.sessions.withWork = (...step) => (++steps === 2 ? Promise.reject(late) : withWork(...step));
     await wakes.wake(fixture.city, session.id, {} as never, ANYBODY);
     const { rows } =
       await sql`select metadata ->> 'state' as state, count(*)::int as n from beads where issue_type = 'gate' group by 1`.execute(

@@ -48,11 +48,14 @@ export class SessionDeletionsRepository {
       select t.stream_id, max(t.ended_at) from gone g join session_turns t on t.session_pk = g.pk where t.ended_at is not null group by t.stream_id
       on conflict (stream_id) do update set removed_until = excluded.removed_until
         where u.removed_until is null or u.removed_until < excluded.removed_until`.execute(this.db);
-    // What was assigned to it after it had ended keeps it as well: that is given back first. No event tells its city of that, so it is made due.
+    // What it holds keeps it: that is given back first. No event tells its city of that, and whoever began to give it back may have failed, so it is made due.
     await sql`
       with marked as (
-        update sessions set holds_more = true where pk = ${pk} and state = 'closed' and not holds_more and ${ASSIGNED} returning stream_id)
-      update city_pools p set next_at = clock_timestamp() from marked m where p.stream_id = m.stream_id`.execute(this.db);
+        update sessions set holds_more = true where pk = ${pk} and state = 'closed' and not holds_more and ${ASSIGNED})
+      update city_pools p set next_at = clock_timestamp() from sessions
+      where sessions.pk = ${pk} and sessions.state = 'closed' and sessions.delete_pending and ${HOLDS} and p.stream_id = sessions.stream_id
+        and coalesce(p.next_at > clock_timestamp(), true)
+        and exists (select from cities c where c.stream_id = p.stream_id and c.running)`.execute(this.db);
     const { rows } = await sql`select 1 from sessions where pk = ${pk}`.execute(this.db);
     return rows.length === 0;
   }

@@ -102,6 +102,21 @@ describe('a session that is to be deleted', () => {
     expect([await isDue(), await retention.sweep(), await left()]).toEqual([true, 1, {}]);
   });
 
+  it('has its city looked at again as long as it holds something, also where that is known', async () => {
+    const pk = await said(0);
+    await sql`insert into beads (stream_id, id, title, assignee)
+      select stream_id, 'al-900', 'held', id from sessions where pk = ${pk}`.execute(fixture.db);
+    await sql`update sessions set holds_more = true where pk = ${pk}`.execute(fixture.db);
+    await sql`insert into city_pools (stream_id, head) values (${fixture.city.streamId}, 0)`.execute(fixture.db);
+    const next = async (running: boolean): Promise<Date | null> => {
+      await sql`update city_pools set next_at = null`.execute(fixture.db);
+      await sql`update cities set running = ${running}`.execute(fixture.db);
+      expect(await repository.delete(pk)).toBe(false);
+      return (await sql<{ next_at: Date | null }>`select next_at from city_pools`.execute(fixture.db)).rows[0]!.next_at;
+    };
+    expect([await next(true), await next(false)]).toEqual([expect.any(Date), null]);
+  });
+
   it('is no reason for the retention of a city to fail', async () => {
     const pks = [await said(1, false), await said(1, false)];
     const own = repository.delete.bind(repository);

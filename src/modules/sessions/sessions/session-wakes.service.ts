@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { SessionWakeRequested } from '../../../contract/events/sessions.events.js';
 import type { Principal } from '../../../contract/principal.js';
-import { problem, ProblemError } from '../../../contract/problems.js';
+import { problem } from '../../../contract/problems.js';
 import type { OKWithIDResponseBody } from '../../../contract/sessions.schemas.js';
+import { isBlocked } from '../../../platform/database/pg-errors.js';
 import { event } from '../../../platform/event-log/event.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { MessageQueue } from '../messages/message-queue.service.js';
@@ -152,7 +153,7 @@ export class SessionWakes {
       try {
         left = (await this.changes.withWork(city, actor, (changes, work) => this.#endWaits(changes, work, row, until))).value;
       } catch (error) {
-        if (!(error instanceof ProblemError && error.problem === 'unavailable') || --tries === 0) throw error;
+        if (!isBlocked(error) || --tries === 0) throw error;
       }
   }
 
