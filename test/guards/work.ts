@@ -871,6 +871,14 @@ export const WORK: readonly Guard[] = [
     name: 'lets nothing go that a drain holds',
   },
   {
+    guard: 'A session says of itself alone that it is at work.',
+    file: 'src/modules/work/beads/bead-changes.service.ts',
+    find: 'requireOwnStamps(caller, before.metadata, after.metadata);',
+    replace: 'requireOwnStamps(caller, after.metadata, after.metadata);',
+    test: CHANGES,
+    name: 'says of itself alone that it is at work',
+  },
+  {
     guard: 'A session holds nothing as a drain does.',
     file: 'src/modules/work/work/held.ts',
     find: 'if (session !== undefined && hold !== undefined)',
