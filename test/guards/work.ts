@@ -28,6 +28,14 @@ export const WORK: readonly Guard[] = [
     name: 'leaves to a drain what that holds',
   },
   {
+    guard: 'A session that has a process keeps what it has begun, however short its lease is.',
+    file: 'src/modules/work/hooks/lease.repository.ts',
+    find: 'b.lease_until < clock_timestamp() and not ${LIVE}',
+    replace: "b.lease_until < clock_timestamp() + b.lease_ms * interval '2 milliseconds'",
+    test: 'src/modules/work/hooks/lease-sweeper.db-spec.ts',
+    name: 'is extended as long as its session has a process',
+  },
+  {
     guard: 'A convoy that lands says the first of its open members, and not all of any number.',
     file: 'src/modules/work/convoys/convoys.repository.ts',
     find: 'order by m.id limit ${limit}`',
