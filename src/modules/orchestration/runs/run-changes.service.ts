@@ -56,9 +56,11 @@ export class RunChangesService {
    * @throws ProblemError workflow_not_found, invalid_request
    */
   async remove(city: CityScope, id: string, query: WorkflowDeleteQuery, { actor }: Principal): Promise<Done<WorkflowDeleteResponse>> {
-    for (let closed = 0; ;) {
+    for (let closed = 0, begun = false; ; begun = true) {
       const { value, index } = await this.work.run(city, actor, async (work) => {
         const run = await this.repository.find(work.tx, city.streamId, id);
+        // Who removes it meanwhile does what is wanted here.
+        if (run === undefined && begun) return { few: true, body: { workflow_id: id, closed, deleted: 0, partial: false } };
         if (run === undefined || !isIn(run, city, query)) throw workflowNotFound(id);
         const now = closed + (await this.endings.end(work, run, { outcome: 'skipped', reason: DELETED }));
         const beads = query.delete ? [id, ...(await this.repository.members(work.tx, city.streamId, id, { open: false }))] : [];
