@@ -58,6 +58,8 @@ describe('a direct claim', () => {
       });
     await claim(ANYBODY, false);
     expect((await claim({ ...ANYBODY, session }, false)).value).toMatchObject({ claimed: false });
+    await sql`update beads set assignee = null, lease_until = null, lease_ms = null where id = 'al-1'`.execute(fixture.db);
+    await expect(claim({ ...ANYBODY, session }, true)).rejects.toMatchObject({ problem: 'forbidden' });
   });
 
   it('goes on from the newest time of the stream when the clock is behind it', async () => {

@@ -120,11 +120,11 @@ export class ClaimsRepository {
     return rows[0];
   }
 
-  /** The labels of a bead that nobody has begun. */
-  async labelsOfOpen(streamId: number, id: string): Promise<string[] | undefined> {
+  /** The labels of a bead that a claim would begin. */
+  async labelsOfUnbegun(streamId: number, id: string): Promise<string[] | undefined> {
     const { rows } = await this.pool.query<{ labels: string[] }>({
       name: 'claim-labels',
-      text: `select b.labels from beads b where b.stream_id = $1 and b.id = $2 and b.status = 'open'`,
+      text: `select b.labels from beads b where b.stream_id = $1 and b.id = $2 and b.status <> 'closed' and (b.status = 'open' or b.assignee is null)`,
       values: [streamId, id],
     });
     return rows[0]?.labels;

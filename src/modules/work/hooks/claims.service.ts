@@ -67,9 +67,9 @@ export class ClaimsService {
     }
   }
 
-  /** Asked ahead, as claims share a statement: a drain that comes in between finds the bead begun. */
+  /** Asked ahead, as claims share a statement: where a drain comes in between, the claim is as one that came before it. */
   async #requireNotDrained({ session }: Principal, id: string): Promise<void> {
-    const labels = session && (await this.repository.labelsOfOpen(session.streamId, id));
+    const labels = session && (await this.repository.labelsOfUnbegun(session.streamId, id));
     const why = labels && whyDrained({ id, labels });
     if (why !== undefined) throw problem('forbidden', why);
   }
