@@ -168,8 +168,8 @@ export const WORK: readonly Guard[] = [
   {
     guard: 'A lease is taken back only when it has ended.',
     file: 'src/modules/work/hooks/lease.repository.ts',
-    find: 'where b.stream_id = ${streamId} and b.lease_until < clock_timestamp()',
-    replace: 'where b.stream_id = ${streamId} and b.lease_until is not null',
+    find: 'b.lease_until < clock_timestamp() and not',
+    replace: 'b.lease_until is not null and not',
     test: SWEEPER,
   },
   {
