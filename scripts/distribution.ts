@@ -107,7 +107,6 @@ export const CROSSING: Readonly<Record<string, string>> = {
   'src/modules/tenancy/events/supervisor-events.repository.ts': FEED,
   'src/modules/administration/maintenance/cycles.repository.ts': DUE,
   'src/modules/orchestration/orders/firings.repository.ts': DUE,
-  'src/modules/sessions/sessions/session-deletions.repository.ts': DUE,
   'src/modules/configuration/config/config-keeper.repository.ts': WORKER,
   'src/modules/hosts/runner-list/runner-list.repository.ts': WORKER,
   'src/modules/integrations/services/service-leases.repository.ts': WORKER,

@@ -35,7 +35,7 @@ const COLUMNS = `
 const CONSTRAINTS = `
   select c.oid::regclass::text as owner, 'constraint ' || quote_ident(k.conname) || ' ' || pg_get_constraintdef(k.oid, true) as text
   from pg_constraint k join pg_class c on c.oid = k.conrelid join pg_namespace n on n.oid = c.relnamespace
-  where k.contype <> 'n' and ${OURS} order by c.relname collate "C", array_position('{p,u,f,c,x}'::"char"[], k.contype), k.conname collate "C"`;
+  where k.contype not in ('n', 't') and ${OURS} order by c.relname collate "C", array_position('{p,u,f,c,x}'::"char"[], k.contype), k.conname collate "C"`;
 
 const INDEXES = `
   select c.oid::regclass::text as owner, pg_get_indexdef(i.indexrelid) || ';' as text

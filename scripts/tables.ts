@@ -82,6 +82,7 @@ export const TABLES: Readonly<Record<string, Owners>> = {
   extmsg_participants: { writes: ['integrations/extmsg'], reads: ['functions'] },
   idempotency_holds: { writes: ['platform/idempotency'], reads: [] },
   idempotency_keys: { writes: ['functions/beads', 'functions/events', 'platform/idempotency'], reads: [] },
+  late_holders: { writes: ['functions/sessions', 'sessions/session-store'], reads: [] },
   mail_broadcasts: { writes: ['work/mail'], reads: [] },
   mail_cities: { writes: ['work/mail'], reads: [] },
   mail_settings: { writes: ['work/mail'], reads: [] },

@@ -5635,7 +5635,7 @@ export interface components {
             closed: number;
             /** @description The id of the convoy. */
             convoy_id: string;
-            /** @description Members that were open when it landed. */
+            /** @description Members that were open when it landed, the first 1,000 of them by id. */
             open_items: string[];
             /**
              * @description `landed`, or `would_land` in a dry run.
@@ -7750,9 +7750,9 @@ export interface components {
             /** @description The id of the firing. */
             tracking_id?: string;
         };
-        /** @description What orders are doing, and have done. */
+        /** @description What orders are doing. */
         OrdersFeedBody: {
-            /** @description What orders have done, the newest first. Null is the same as nothing. */
+            /** @description What orders are doing: what runs before what waits, and of each the newest first. Null is the same as nothing. */
             items: components["schemas"]["MonitorFeedItemResponse"][] | null;
             /** @description True when something could not be read, and `partial_errors` says what. Absent means false. */
             partial: boolean;

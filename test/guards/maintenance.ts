@@ -85,6 +85,14 @@ export const MAINTENANCE: readonly Guard[] = [
     name: 'take nothing away a second time',
   },
   {
+    guard: 'What cannot be deleted while its city is stopped is not looked at all the time.',
+    file: 'src/modules/sessions/sessions/session-deletions.repository.ts',
+    find: 'c.stream_id = sessions.stream_id and not c.running) and ${HOLDS}',
+    replace: 'c.stream_id = sessions.stream_id and c.stream_id = 0) and ${HOLDS}',
+    test: DELETIONS,
+    name: 'is looked at no more while its city is stopped',
+  },
+  {
     guard: 'A long transcript is removed in steps.',
     file: 'src/modules/sessions/sessions/session-deletions.repository.ts',
     find: 'order by f.seq desc limit ${this.step}',

@@ -14,6 +14,14 @@ const BATCH = 'src/modules/orchestration/sling/sling-batch-formulas.db-spec.ts';
 /** Formulas that are carried out. */
 export const RUN_GUARDS: readonly Guard[] = [
   {
+    guard:
+      'A run that is removed by a request, and that many others depend on, keeps the writers of its city waiting for no more than a step.',
+    file: `${RUNS}/run-changes.service.ts`,
+    find: 'work.bereaveSome(beads)',
+    replace: 'work.bereaveSome([])',
+    test: `${RUNS}/run-removal.db-spec.ts`,
+  },
+  {
     guard: 'A session launches no graph for work that another one has under way.',
     file: 'src/modules/orchestration/sling/sling-dispatch.ts',
     find: 'requireNotOthers(order, bead);',

@@ -72,8 +72,8 @@ export const SCALE_CHECKS: readonly Guard[] = [
   {
     guard: 'A city is looked at again when another number of sessions is wanted.',
     file: 'src/modules/runners/pools/pools.reconciler.ts',
-    find: 'await this.repository.lookAgain(streamId, 0);',
-    replace: 'await Promise.resolve(streamId);',
+    find: 'await this.repository.lookAgain(streamId, ms);',
+    replace: 'await Promise.resolve([streamId, ms]);',
     test: 'src/modules/runners/pools/pools.reconciler.spec.ts',
     name: 'says something new',
   },

@@ -31,6 +31,7 @@ const WAIT_DELIVERY = 'src/modules/runners/pools/wait-delivery.ts';
 const WAIT_SPEC = 'src/modules/runners/pools/wait-delivery.db-spec.ts';
 const CLAIMS_OF_SESSIONS = 'src/modules/sessions/session-store/claims-of-sessions.service.ts';
 const WORK_OF_ENDED = 'src/modules/runners/runners/work-of-ended.db-spec.ts';
+const CLAIMS_SQL = 'src/modules/sessions/session-store/claims-of-sessions.repository.ts';
 const EXECUTOR = 'src/modules/runners/pools/pool-executor.ts';
 const TELLING = 'src/modules/sessions/session-store/session-telling.db-spec.ts';
 const USAGE = 'src/modules/sessions/usage/usage.db-spec.ts';
@@ -159,17 +160,74 @@ export const SESSIONS: readonly Guard[] = [
   },
   {
     guard: 'What is assigned to a session that has ended is given back, also where its end could not.',
-    file: 'src/modules/sessions/session-store/claims-of-sessions.repository.ts',
+    file: CLAIMS_SQL,
     find: "b.assignee = s.id and b.status <> 'closed' and ${ITS_OWN} limit",
     replace: "b.assignee = s.id and b.status = 'in_progress' and ${ITS_OWN} limit",
     test: WORK_OF_ENDED,
     name: 'is given back in steps where it is much',
   },
   {
+    guard: 'What is assigned to a session after its end is given back, also where nobody deletes its record.',
+    file: 'db/migrations/0161_mark_late_holders.ts',
+    find: "and b.id = new.id and b.status <> 'closed'",
+    replace: "and b.id = new.id and b.status = 'closed'",
+    test: WORK_OF_ENDED,
+    name: 'is also what it is given after its end',
+  },
+  {
+    guard: 'What is written for a session before its city is waited for is given back where it ends meanwhile.',
+    file: 'db/migrations/0161_mark_late_holders.ts',
+    find: 'after insert on beads deferrable initially deferred for each row',
+    replace: 'after insert on beads for each row',
+    test: WORK_OF_ENDED,
+    name: 'is also what is written for it before its city is waited for',
+  },
+  {
+    guard: 'A look at the sessions of a city that fails after it was noted is not the last.',
+    file: 'src/modules/runners/pools/pools.reconciler.ts',
+    find: "if (city.is === 'running') await this.#makeDue(city, POLL_MS);",
+    replace: '',
+    test: 'src/modules/runners/pools/pools.reconciler.spec.ts',
+    name: 'looked at again where a look fails',
+  },
+  {
+    guard: 'What ended sessions hold is given back later where others have the work of their city, and what was done beside that is kept.',
+    file: 'src/modules/runners/pools/pool-pass.service.ts',
+    find: 'if (pks.length > 0 || !isBlocked(error)) throw error;',
+    replace: 'if (pks.length >= 0) throw error;',
+    test: 'src/modules/runners/pools/pool-pass.db-spec.ts',
+    name: 'is given back later where others have the work of the city for long',
+  },
+  {
+    guard: 'What is assigned to a session while it ends is given back.',
+    file: CLAIMS_SQL,
+    find: 'where pk = any(${pks}::bigint[])`',
+    replace:
+      'where pk = any(${pks}::bigint[]) and exists (select from beads b where b.stream_id = sessions.stream_id and b.assignee = sessions.id)`',
+    test: WORK_OF_ENDED,
+    name: 'is also what it is given while it ends',
+  },
+  {
+    guard: 'A session that rests gives back all that it holds, in steps.',
+    file: 'src/modules/runners/runners/session-exits.ts',
+    find: "row, reason)) === BEADS_AT_ONCE) return 'more';",
+    replace: "row, reason)) < 0) return 'more';",
+    test: WORK_OF_ENDED,
+    name: 'is given back before it rests',
+  },
+  {
+    guard: 'An ended session is looked at no more once it holds nothing.',
+    file: CLAIMS_OF_SESSIONS,
+    find: 'await this.repository.settle(work.tx, streamId);',
+    replace: '',
+    test: WORK_OF_ENDED,
+    name: 'is also what it is given after its end',
+  },
+  {
     guard: 'An ended session that held more than its end could give back is remembered until all is given back.',
     file: CLAIMS_OF_SESSIONS,
-    find: 'if (ids.length === limit)',
-    replace: 'if (limit === 0)',
+    find: 'if (released === BEADS_AT_ONCE) await',
+    replace: 'if (released < 0) await',
     test: WORK_OF_ENDED,
     name: 'is given back in steps where it is much',
   },
@@ -234,6 +292,14 @@ export const SESSIONS: readonly Guard[] = [
     file: 'src/modules/sessions/sessions/session-wakes.service.ts',
     find: 'return ids.length >= AT_ONCE;',
     replace: 'return ids.length < 0;',
+    test: WAIT_SPEC,
+    name: 'is ended by a wake also where its session has more',
+  },
+  {
+    guard: 'A wake ends the rest of what its session has waited for also where others keep a step of that waiting.',
+    file: 'src/modules/sessions/sessions/session-wakes.service.ts',
+    find: 'const TRIES = 5;',
+    replace: 'const TRIES = 1;',
     test: WAIT_SPEC,
     name: 'is ended by a wake also where its session has more',
   },

@@ -20,6 +20,30 @@ const ROTATION = 'src/modules/tenancy/events/rotation.db-spec.ts';
 /** Beads, claims, convoys, waits, mail, keys, cities and their events. */
 export const WORK: readonly Guard[] = [
   {
+    guard: 'A session claims nothing that a drain holds for itself.',
+    file: 'src/modules/work/hooks/claims.service.ts',
+    find: 'await this.#requireNotDrained(caller, id);',
+    replace: 'await this.#requireNotDrained({ ...caller, session: undefined }, id);',
+    test: 'src/modules/work/hooks/claims.db-spec.ts',
+    name: 'leaves to a drain what that holds',
+  },
+  {
+    guard: 'A session that has a process keeps what it has begun, however short its lease is.',
+    file: 'src/modules/work/hooks/lease.repository.ts',
+    find: 'b.lease_until < clock_timestamp() and not ${LIVE}',
+    replace: "b.lease_until < clock_timestamp() + b.lease_ms * interval '2 milliseconds'",
+    test: 'src/modules/work/hooks/lease-sweeper.db-spec.ts',
+    name: 'is extended as long as its session has a process',
+  },
+  {
+    guard: 'A convoy that lands says the first of its open members, and not all of any number.',
+    file: 'src/modules/work/convoys/convoys.repository.ts',
+    find: 'order by m.id limit ${limit}`',
+    replace: 'order by m.id limit ${limit + 1_000_000}`',
+    test: 'src/modules/work/convoys/convoys.db-spec.ts',
+    name: 'says of what is open as much as fits',
+  },
+  {
     guard: 'A bead that was read before is told anew when only its row has changed.',
     file: 'src/platform/database/kept-reads.ts',
     find: '${alias}.xmin, ',
@@ -144,8 +168,8 @@ export const WORK: readonly Guard[] = [
   {
     guard: 'A lease is taken back only when it has ended.',
     file: 'src/modules/work/hooks/lease.repository.ts',
-    find: 'where b.stream_id = ${streamId} and b.lease_until < clock_timestamp()',
-    replace: 'where b.stream_id = ${streamId} and b.lease_until is not null',
+    find: 'b.lease_until < clock_timestamp() and not',
+    replace: 'b.lease_until is not null and not',
     test: SWEEPER,
   },
   {
@@ -849,10 +873,18 @@ export const WORK: readonly Guard[] = [
   {
     guard: 'A session begins nothing that a drain has for itself.',
     file: 'src/modules/work/work/held.ts',
-    find: "status === 'in_progress' ? bead.labels.find(",
-    replace: "status === 'open' ? bead.labels.find(",
+    find: "status === 'in_progress' ? whyDrained(",
+    replace: "status === 'open' ? whyDrained(",
     test: CHANGES,
     name: 'lets nothing go that a drain holds',
+  },
+  {
+    guard: 'A session says of itself alone that it is at work.',
+    file: 'src/modules/work/beads/bead-changes.service.ts',
+    find: 'requireOwnStamps(caller, before.metadata, after.metadata);',
+    replace: 'requireOwnStamps(caller, after.metadata, after.metadata);',
+    test: CHANGES,
+    name: 'says of itself alone that it is at work',
   },
   {
     guard: 'A session holds nothing as a drain does.',

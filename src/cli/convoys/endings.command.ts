@@ -50,7 +50,9 @@ function addLand(convoy: Command, io: Io): void {
     const body = { force: flags.force === true, dry_run: flags.dryRun === true };
     const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/convoy/{id}/land', { params, body, signal }));
     if (flags.json === true) return printJson(io, data);
-    const open = data.open_items.length === 0 ? '' : `, still open: ${plain(data.open_items.join(', '))}`;
+    const more = data.total - data.closed - data.open_items.length;
+    const left = `, still open: ${plain(data.open_items.join(', '))}${more > 0 ? `, and ${more} more` : ''}`;
+    const open = data.open_items.length === 0 ? '' : left;
     return io.out(`${id} ${flags.dryRun === true ? 'would land' : 'has landed'}: ${data.closed} of ${data.total} closed${open}\n`);
   });
 }

@@ -215,11 +215,14 @@ export type OrderRunOutputBody = z.infer<typeof OrderRunOutputBody>;
 export const OrdersFeedBody = contract(
   'OrdersFeedBody',
   z.strictObject({
-    items: z.array(MonitorFeedItemResponse).nullable().describe('What orders have done, the newest first. Null is the same as nothing.'),
+    items: z
+      .array(MonitorFeedItemResponse)
+      .nullable()
+      .describe('What orders are doing: what runs before what waits, and of each the newest first. Null is the same as nothing.'),
     partial: z.boolean(),
     partial_errors: z.array(z.string()).nullable().optional(),
   }),
-  'What orders are doing, and have done.',
+  'What orders are doing.',
 );
 export type OrdersFeedBody = z.infer<typeof OrdersFeedBody>;
 export const OrdersFeedQuery = z.strictObject({

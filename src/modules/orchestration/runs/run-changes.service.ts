@@ -49,18 +49,30 @@ export class RunChangesService {
     });
   }
 
-  /** Ends a run that goes on, as skipped; with `delete` its beads go, and the run with them. @throws ProblemError workflow_not_found, invalid_request */
+  /**
+   * Ends a run that goes on, as skipped; with `delete` its beads go, and the run with them. Where many others depend on these, some of those lose their
+   * edges first, in steps between which others may write: whoever is stopped there asks again.
+   *
+   * @throws ProblemError workflow_not_found, invalid_request
+   */
   async remove(city: CityScope, id: string, query: WorkflowDeleteQuery, { actor }: Principal): Promise<Done<WorkflowDeleteResponse>> {
-    return this.work.run(city, actor, async (work) => {
-      const run = await this.repository.find(work.tx, city.streamId, id);
-      if (run === undefined || !isIn(run, city, query)) throw workflowNotFound(id);
-      const closed = await this.endings.end(work, run, { outcome: 'skipped', reason: DELETED });
-      const beads = query.delete ? [id, ...(await this.repository.members(work.tx, city.streamId, id, { open: false }))] : [];
-      if (beads.length > 0) {
-        await work.removeAll(beads);
-        await this.repository.remove(work.tx, city.streamId, id);
-      }
-      return { workflow_id: id, closed, deleted: beads.length, partial: false };
-    });
+    for (let closed = 0, begun = false; ; begun = true) {
+      const { value, index } = await this.work.run(city, actor, async (work) => {
+        const run = await this.repository.find(work.tx, city.streamId, id);
+        // Who removes it meanwhile does what is wanted here.
+        if (run === undefined && begun) return { few: true, body: { workflow_id: id, closed, deleted: 0, partial: false } };
+        if (run === undefined || !isIn(run, city, query)) throw workflowNotFound(id);
+        const now = closed + (await this.endings.end(work, run, { outcome: 'skipped', reason: DELETED }));
+        const beads = query.delete ? [id, ...(await this.repository.members(work.tx, city.streamId, id, { open: false }))] : [];
+        const few = beads.length === 0 || (await work.bereaveSome(beads));
+        if (few && beads.length > 0) {
+          await work.removeAll(beads);
+          await this.repository.remove(work.tx, city.streamId, id);
+        }
+        return { few, body: { workflow_id: id, closed: now, deleted: beads.length, partial: false } };
+      });
+      if (value.few) return { value: value.body, index };
+      closed = value.body.closed;
+    }
   }
 }

@@ -415,6 +415,25 @@ describe('what sessions hold', () => {
     expect(rows).toEqual([{ status: 'open' }]);
   });
 
+  it('is given back later where others have the work of the city for long', async () => {
+    const { bead, session } = await made();
+    await claim(session);
+    await fixture.close(session.pk);
+    const seen = async () => {
+      const [own] = (await sql<{ status: string }>`select status from beads where id = ${bead}`.execute(fixture.db)).rows;
+      const [city] = (await sql<{ due: boolean }>`select next_at is not null as due from city_pools`.execute(fixture.db)).rows;
+      return [own?.status, city?.due];
+    };
+    const withWork = fixture.a.sessions.withWork.bind(fixture.a.sessions);
+    const late = Object.assign(new Error('canceling statement due to lock timeout'), { code: '55P03' });
+    fixture.a.sessions.withWork = () => Promise.reject(late);
+    await fixture.pass();
+    expect(await seen()).toEqual(['in_progress', true]);
+    fixture.a.sessions.withWork = withWork;
+    await fixture.pass();
+    expect(await seen()).toEqual(['open', false]);
+  });
+
   it('keeps its lease while they have a process, and not beyond', async () => {
     const { bead, session } = await made();
     await claim(session);

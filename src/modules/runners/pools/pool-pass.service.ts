@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { isBlocked } from '../../../platform/database/pg-errors.js';
 import type { Tx } from '../../../platform/database/transactions.js';
 import type { CityConfig } from '../../files/composition/city-config.js';
 import { ConfigReadsService, type CurrentConfig } from '../../configuration/config/config-reads.service.js';
@@ -64,7 +65,7 @@ export class PoolPass {
     if (scale === undefined) return { decisions: [], againMs: this.betweenMs };
     const later = new Map<number, Ending>();
     const passed = await this.changes.runInAnyState(city, ACTOR, async (changes) => this.#pass(changes, city, known, scale, later));
-    if (city.is === 'running') await this.#giveBack(city, later);
+    if (city.is === 'running' && !(await this.#giveBack(city, later))) await this.repository.lookAgain(city.streamId, BETWEEN_MS);
     return passed;
   }
 
@@ -138,10 +139,23 @@ export class PoolPass {
     return checks.length === 0 ? new Map() : this.scales.answers(city, checks, poolSettings(config).patrolMs);
   }
 
-  /** What ended sessions hold and wait for, and the ends of sessions that hold something: behind the city's work lock. */
-  async #giveBack(city: PoolCity, later: ReadonlyMap<number, Ending>): Promise<void> {
+  /**
+   * What ended sessions hold and wait for, and the ends of sessions that hold something: behind the city's work lock. False where others have that for too
+   * long and nobody's end waits for it.
+   */
+  async #giveBack(city: PoolCity, later: ReadonlyMap<number, Ending>): Promise<boolean> {
     const pks = [...later.keys()].sort((a, b) => a - b);
-    if (pks.length === 0 && !(await this.claims.hasOrphaned(city.streamId))) return;
+    if (pks.length === 0 && !(await this.claims.hasOrphaned(city.streamId))) return true;
+    try {
+      await this.#giveBackOf(city, later, pks);
+      return true;
+    } catch (error) {
+      if (pks.length > 0 || !isBlocked(error)) throw error;
+      return false;
+    }
+  }
+
+  async #giveBackOf(city: PoolCity, later: ReadonlyMap<number, Ending>, pks: readonly number[]): Promise<void> {
     await this.changes.withWork(city, ACTOR, async (changes, work) => {
       await changes.lockAll(pks, pks);
       let released = 0;

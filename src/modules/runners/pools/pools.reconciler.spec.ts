@@ -20,7 +20,11 @@ beforeEach(() => void (lifecycle = new Lifecycle(log)));
 afterEach(() => lifecycle.stop());
 
 /** A reconciler that has begun, over a repository of the test. */
-function begun(repository: Partial<PoolStateRepository>): { moved: MovedStreams; tell: Parameters<ScaleChecks['onNews']>[0] } {
+function begun(repository: Partial<PoolStateRepository>): {
+  moved: MovedStreams;
+  tell: Parameters<ScaleChecks['onNews']>[0];
+  pools: PoolsReconciler;
+} {
   const moved = new MovedStreams();
   const signals = new Signals(moved, { listen: () => () => undefined } as unknown as HintListener, lifecycle);
   signals.onModuleInit();
@@ -28,7 +32,7 @@ function begun(repository: Partial<PoolStateRepository>): { moved: MovedStreams;
   const looks = { watch: () => undefined } as unknown as DueLooks;
   let tell: Parameters<ScaleChecks['onNews']>[0] = () => undefined;
   const scales = { onNews: (told: typeof tell) => (tell = told) } as unknown as ScaleChecks;
-  new PoolsReconciler(
+  const pools = new PoolsReconciler(
     repository as PoolStateRepository,
     {} as PoolPass,
     {} as WaitDelivery,
@@ -39,8 +43,9 @@ function begun(repository: Partial<PoolStateRepository>): { moved: MovedStreams;
     {} as AppConfig,
     log,
     lifecycle,
-  ).onApplicationBootstrap();
-  return { moved, tell };
+  );
+  pools.onApplicationBootstrap();
+  return { moved, tell, pools };
 }
 
 it('looks at a city that moves at once, and asks about all of them once a second however many move', async () => {
@@ -75,4 +80,16 @@ it('looks at a city again of which a command says something new', async () => {
   tell({ name: 'port', streamId: 7 });
   await eventually(() => Promise.resolve(said.length === 2));
   expect(said).toEqual([[7, 0], ['port']]);
+});
+
+// Guard: the look was noted before it failed, so that nobody would find the city due.
+it.each(['running', 'stopped'] as const)('has a city that is %s looked at again where a look fails', async (is) => {
+  const said: unknown[] = [];
+  const { pools } = begun({
+    lookAgain: (...asked: unknown[]) => Promise.resolve(void said.push(asked)),
+    due: () => Promise.resolve([]),
+  } as unknown as PoolStateRepository);
+  await pools.look({ id: 1, name: 'port', path: '/port', stream: 'port', streamId: 7, is, head: 3 });
+  // No time brings another look at a city that is stopped: its head does.
+  expect(said).toEqual(is === 'running' ? [[7, 1_000]] : []);
 });

@@ -108,6 +108,8 @@ export class PoolsReconciler implements OnApplicationBootstrap {
       if (againMs !== undefined && againMs <= POLL_MS) this.#later(city.name, againMs, signal);
     } catch (error) {
       if (signal?.aborted !== true) this.log.warn({ err: error, city: city.name }, 'the sessions of a city could not be looked at');
+      // Where the look was noted before it failed, no other would follow in a city in which nothing happens.
+      if (city.is === 'running') await this.#makeDue(city, POLL_MS);
       this.#later(city.name, POLL_MS, signal);
     } finally {
       this.#busy.delete(city.streamId);
@@ -127,13 +129,19 @@ export class PoolsReconciler implements OnApplicationBootstrap {
   }
 
   /** Something has changed of which the city's log knows nothing. */
-  async #lookSoon({ name, streamId }: { readonly name: string; readonly streamId: number }): Promise<void> {
+  async #lookSoon(city: { readonly name: string; readonly streamId: number }): Promise<void> {
+    if (!(await this.#makeDue(city, 0))) return;
+    this.#moved.add(city.name);
+    this.#woken.set();
+  }
+
+  async #makeDue({ name, streamId }: { readonly name: string; readonly streamId: number }, ms: number): Promise<boolean> {
     try {
-      await this.repository.lookAgain(streamId, 0);
-      this.#moved.add(name);
-      this.#woken.set();
+      await this.repository.lookAgain(streamId, ms);
+      return true;
     } catch (error) {
       this.log.debug({ err: error, city: name }, 'a city could not be looked at again; its next look is in time');
+      return false;
     }
   }
 

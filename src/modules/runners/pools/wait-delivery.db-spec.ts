@@ -337,6 +337,10 @@ describe('the wait of a session that has ended', () => {
     const resolver = { resolve: () => Promise.resolve(session) } as unknown as SessionResolver;
     const requests = { requireStartable: () => Promise.resolve() } as unknown as SessionRequests;
     const wakes = new SessionWakes(resolver, fixture.a.sessions, requests, fixture.a.queue, new SessionWaitsRepository());
+    const withWork = fixture.a.sessions.withWork.bind(fixture.a.sessions);
+    let steps = 0;
+    const late = Object.assign(new Error('canceling statement due to lock timeout'), { code: '55P03' });
+    fixture.a.sessions.withWork = (...step) => (++steps === 2 ? Promise.reject(late) : withWork(...step));
     await wakes.wake(fixture.city, session.id, {} as never, ANYBODY);
     const { rows } =
       await sql`select metadata ->> 'state' as state, count(*)::int as n from beads where issue_type = 'gate' group by 1`.execute(

@@ -5,7 +5,7 @@ import { storableText } from '../../../contract/storable.js';
 import { Db } from '../../../platform/database/database.js';
 import { event } from '../../../platform/event-log/event.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
-import { ClaimsOfSessions } from '../../sessions/session-store/claims-of-sessions.service.js';
+import { BEADS_AT_ONCE, ClaimsOfSessions } from '../../sessions/session-store/claims-of-sessions.service.js';
 import type { EventFacts, SessionChanges } from '../../sessions/session-store/session-changes.js';
 import { SessionChangesService } from '../../sessions/session-store/session-changes.service.js';
 import { MAX_FAILED_STARTS } from '../../sessions/session-store/session-rest.js';
@@ -32,6 +32,9 @@ export interface Ended {
   readonly also?: (changes: SessionChanges, row: SessionRow) => void;
 }
 
+/** `more`: it holds so much that the city's other writers come first; nothing but work has been given back yet. */
+type Settled = SessionRow | 'more' | undefined;
+
 const MESSAGE_MAX = 2_000;
 
 /**
@@ -54,7 +57,8 @@ export class SessionExits {
     let withWork = givesWorkBack(row, decision);
     for (;;) {
       try {
-        return await this.#run(city, owned, ended, withWork);
+        const settled = await this.#run(city, owned, ended, withWork);
+        if (settled !== 'more') return settled;
       } catch (error) {
         // What a later wish made of it under the lock needs the city's work as well, which has to be taken first.
         if (error instanceof NeedsWork) withWork = true;
@@ -73,7 +77,7 @@ export class SessionExits {
     return { row, decision: decide(row, await this.repository.facts(this.db, pk, generation)) };
   }
 
-  async #run(city: CityScope, owned: Owned, ended: Ended, withWork: boolean): Promise<SessionRow | undefined> {
+  async #run(city: CityScope, owned: Owned, ended: Ended, withWork: boolean): Promise<Settled> {
     if (withWork) {
       try {
         return (await this.sessions.withWork(city, RUNNER_ACTOR, (changes) => this.#apply(changes, owned, ended, true))).value;
@@ -85,18 +89,21 @@ export class SessionExits {
     return this.sessions.runInAnyState(city, RUNNER_ACTOR, (changes) => this.#apply(changes, owned, ended, withWork));
   }
 
-  async #apply(changes: SessionChanges, owned: Owned, ended: Ended, mayGiveBack: boolean): Promise<SessionRow | undefined> {
+  async #apply(changes: SessionChanges, owned: Owned, ended: Ended, mayGiveBack: boolean): Promise<Settled> {
     const row = await changes.lock(owned.pk);
     if (row === undefined || row.runner_id !== owned.runnerId || row.generation !== owned.generation) return undefined;
     const facts = await this.repository.facts(changes.tx, row.pk, row.generation);
     const decision = ended.decide(row, facts);
     const givesBack = givesWorkBack(row, decision);
     if (givesBack && !mayGiveBack) throw new NeedsWork();
+    if (givesBack && changes.work !== undefined && decision.to !== 'closed') {
+      const reason = decision.to === 'asleep' ? decision.reason : decision.to;
+      if ((await this.claims.release(changes, changes.work, row, reason)) === BEADS_AT_ONCE) return 'more';
+    }
     ended.also?.(changes, row);
     await this.repository.failCommands(changes.tx, row.pk);
     if (givesBack && changes.work !== undefined) {
       if (decision.to === 'closed') await this.claims.end(changes, changes.work, row, decision.to);
-      else await this.claims.release(changes, changes.work, row, decision.to === 'asleep' ? decision.reason : decision.to);
     } else if (decision.to === 'closed') await this.claims.leave(changes, [row.pk]);
     return move(changes, row, decision, ended);
   }

@@ -1,9 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
+import { eventually } from '../../../../test/support/sse.js';
 import { ClaimsOfSessions } from '../../sessions/session-store/claims-of-sessions.service.js';
 import { SessionChangesService } from '../../sessions/session-store/session-changes.service.js';
 import type { SessionRow } from '../../sessions/session-store/session-row.js';
 import { SessionDeletionsRepository } from '../../sessions/sessions/session-deletions.repository.js';
+import type { Work } from '../../work/work/work.js';
 import { WorkService } from '../../work/work/work.service.js';
 import type { RunnerProcess } from './testing/runner-process.js';
 import { RunnerFixture } from './testing/runner-fixture.js';
@@ -79,6 +81,19 @@ describe('what a session holds', () => {
     expect(rows).toEqual([{ state: said }]);
   });
 
+  it('is given back before it rests, in steps where it is much', async () => {
+    const { session, bead } = await holder();
+    await sql`insert into beads (stream_id, id, title, assignee, status)
+      select stream_id, id || '-' || g, 'many', ${session.id}, 'open' from beads, generate_series(1, 500) g where id = ${bead}`.execute(
+      fixture.db,
+    );
+    await stop(session.pk, 'drain');
+    await fixture.until(session.pk, 'asleep');
+    const { rows } = await sql<{ n: number }>`
+      select count(*)::int as n from beads where assignee is null and status = 'open' group by xmin order by 1`.execute(fixture.db);
+    expect(rows.map(({ n }) => n)).toEqual([101, 200, 200]);
+  });
+
   it('is given back in steps where it is much, and its record stays until then', async () => {
     const session = await runner.create(fixture.city, { wake_request: undefined as never });
     const { value: first } = await runner.get(WorkService).run(fixture.city, 'test', (work) => work.create({ rig: '', title: 'work' }));
@@ -108,14 +123,79 @@ describe('what a session holds', () => {
     await sql`insert into city_pools (stream_id, passed_at, head, next_at) select ${fixture.city.streamId}::bigint, now(), 0, null
       on conflict (stream_id) do update set next_at = null`.execute(fixture.db);
     expect(await due()).toBeNull();
-    // Begun by a name alone.
+    // Begun by a name alone, while somebody had the row of the session.
     await sql`update beads set status = 'in_progress', assignee = ${session.id}, metadata = '{}' where id = ${first.id}`.execute(
       fixture.db,
     );
+    await sql`update sessions set holds_more = false where pk = ${session.pk}`.execute(fixture.db);
     expect(await deletions.delete(session.pk)).toBe(false);
     expect([await marked(), await due()]).toEqual([true, true]);
     await sql`update beads set status = 'open', assignee = null where id = ${first.id}`.execute(fixture.db);
     expect(await deletions.delete(session.pk)).toBe(true);
+  });
+
+  /** As whoever may not write the city's work closes a session. */
+  const close = (session: SessionRow): Promise<void> =>
+    runner.get(SessionChangesService).runInAnyState(fixture.city, 'test', async (changes) => {
+      await changes.close((await changes.lock(session.pk))!, 'operator');
+      await runner.get(ClaimsOfSessions).leave(changes, [session.pk]);
+    });
+  const giveBack = async (): Promise<[number, boolean]> => {
+    const claims = runner.get(ClaimsOfSessions);
+    const { value } = await runner.get(WorkService).run(fixture.city, 'test', (work) => claims.releaseOrphaned(work, 200));
+    return [value, await claims.hasOrphaned(fixture.city.streamId)];
+  };
+
+  it.each<[string, (work: Work, assignee: string, own: string) => Promise<unknown>]>([
+    ['a new bead', (work, assignee) => work.create({ rig: '', title: 'late', assignee })],
+    ['one that is there', (work, assignee, own) => work.update(own, { assignee })],
+    ['one that is begun by a name alone', (work, assignee, own) => work.update(own, { assignee, status: 'in_progress' })],
+  ])('is also what it is given after its end: %s', async (_, give) => {
+    const session = await runner.create(fixture.city, { wake_request: undefined as never });
+    const { value: own } = await runner.get(WorkService).run(fixture.city, 'test', (work) => work.create({ rig: '', title: 'own' }));
+    await close(session);
+    expect([await giveBack(), await giveBack()]).toEqual([
+      [0, false],
+      [0, false],
+    ]);
+    // Many keep the row of a session for a moment, and change nothing of it.
+    await fixture.db.transaction().execute(async (tx) => {
+      await sql`select from sessions where pk = ${session.pk} for no key update`.execute(tx);
+      await runner.get(WorkService).run(fixture.city, 'test', (work) => give(work, session.id, own.id));
+    });
+    expect(await runner.get(ClaimsOfSessions).hasOrphaned(fixture.city.streamId)).toBe(true);
+    expect(await giveBack()).toEqual([1, false]);
+  });
+
+  it('is also what it is given while it ends', async () => {
+    const session = await runner.create(fixture.city, { wake_request: undefined as never });
+    await runner.get(WorkService).run(fixture.city, 'test', async (work) => {
+      await work.create({ rig: '', title: 'late', assignee: session.id });
+      await close(session);
+    });
+    expect(await giveBack()).toEqual([1, false]);
+  });
+
+  it('is also what is written for it before its city is waited for, while it ends', async () => {
+    const session = await runner.create(fixture.city, { wake_request: undefined as never });
+    const works = runner.get(WorkService);
+    const { value: ids } = await works.run(fixture.city, 'test', (work) => work.reserve('', 1));
+    const beads = ids.map((id) => ({ id, rig: '', title: 'late', assignee: session.id }));
+    const waits = async (): Promise<boolean> =>
+      (await sql`select 1 from pg_stat_activity where datname = current_database() and wait_event = 'advisory'`.execute(fixture.db)).rows
+        .length > 0;
+    let late: Promise<unknown> | undefined;
+    await works.run(fixture.city, 'test', async (work) => {
+      late = works.run(fixture.city, 'test', (own) => own.createAll(beads, []), { ahead: [{ beads, edges: [] }] });
+      await eventually(waits);
+      await close(session);
+      expect(await runner.get(ClaimsOfSessions).releaseOrphaned(work, 200)).toBe(0);
+    });
+    await late;
+    expect([await giveBack(), await giveBack()]).toEqual([
+      [1, false],
+      [0, false],
+    ]);
   });
 
   it('is not what another one has begun that is assigned to it', async () => {

@@ -23,14 +23,15 @@ const waits = (streamId: number): RawBuilder<unknown> => sql`
 export class ClaimsOfSessionsRepository {
   constructor(private readonly db: Db) {}
 
-  /** Begun work of a session, and work that is assigned to it by a name that no other session will ever have; all, without a limit. */
-  async held(streamId: number, session: string, limit: number | undefined, db: Kysely<Database> = this.db): Promise<string[]> {
+  /** Begun work of a session, and work that is assigned to it by a name that no other session will ever have. */
+  async held(streamId: number, session: string, limit: number, db: Kysely<Database> = this.db): Promise<string[]> {
     const id = sql<string>`${session}::text`;
     const { rows } = await sql<{ id: string }>`
-      select b.id from beads b where b.stream_id = ${streamId} and b.status = 'in_progress' and ${marked(streamId, 'gc.session_id', id)}
+      select b.id from beads b
+      where b.stream_id = ${streamId} and b.status = 'in_progress' and b.assignee is not null and ${marked(streamId, 'gc.session_id', id)}
       union
       select b.id from beads b where b.stream_id = ${streamId} and b.assignee = ${session} and b.status <> 'closed' and ${ITS_OWN}
-      order by 1 limit ${limit ?? null}`.execute(db);
+      order by 1 limit ${limit}`.execute(db);
     return rows.map((row) => row.id);
   }
 
@@ -66,21 +67,37 @@ export class ClaimsOfSessionsRepository {
     return rows.length > 0;
   }
 
-  /** Sessions that end keep what is assigned to them: it is given back later. */
+  /**
+   * Sessions that end keep what is assigned to them: it is given back later. Each is marked, whatever it has: what is being assigned to it right now
+   * is not committed yet. What is assigned to it after that is noted in `late_holders` as it is committed.
+   */
   async leave(tx: Kysely<Database>, pks: readonly number[]): Promise<void> {
-    await sql`update sessions s set holds_more = true where s.pk = any(${pks}::bigint[]) and exists (
-      select from beads b where b.stream_id = s.stream_id and b.assignee = s.id and b.status <> 'closed' and ${ITS_OWN})`.execute(tx);
+    await sql`update sessions set holds_more = true where pk = any(${pks}::bigint[])`.execute(tx);
   }
 
-  /** Sessions from which all is given back by now are looked at no more. */
+  /** Whether an ended session is marked, which may hold nothing. */
+  async hasLeft(streamId: number): Promise<boolean> {
+    const { rows } = await sql`
+      (select 1 from sessions where stream_id = ${streamId} and holds_more and state = 'closed' limit 1)
+      union all (select 1 from late_holders where stream_id = ${streamId} limit 1) limit 1`.execute(this.db);
+    return rows.length > 0;
+  }
+
+  /**
+   * Sessions from which all is given back by now are looked at no more. To be called where the city's work is held: whoever writes something that is not
+   * committed yet, and cannot be seen here, notes its holder anew before its commit.
+   */
   async settle(tx: Kysely<Database>, streamId: number): Promise<void> {
     await sql`update sessions s set holds_more = false where s.stream_id = ${streamId} and s.holds_more and not exists (
       select from beads b where b.stream_id = ${streamId} and b.assignee = s.id and b.status <> 'closed' and ${ITS_OWN})`.execute(tx);
+    await sql`delete from late_holders l where l.stream_id = ${streamId} and not exists (
+      select from sessions s join beads b on b.stream_id = s.stream_id and b.assignee = s.id and b.status <> 'closed' and ${ITS_OWN}
+      where s.stream_id = ${streamId} and s.id = l.session_id and s.state = 'closed')`.execute(tx);
   }
 
   /**
    * What `held` has of sessions that have ended, for running cities: their ids by session. What is begun is looked up one by one; a city has any number
-   * of names to whom beads are assigned, so what is assigned is looked for from those that were left with more.
+   * of names to whom beads are assigned, so what is assigned is looked for from those that were left with more, or were given something later.
    */
   async orphaned(streamId: number, limit: number): Promise<{ id: string; session: string }[]> {
     const ended = (id: RawBuilder<unknown>): RawBuilder<unknown> =>
@@ -89,10 +106,13 @@ export class ClaimsOfSessionsRepository {
       (select b.id, s.id as session from beads b cross join lateral ${ended(sql`b.metadata ->> 'gc.session_id'`)} s
         where b.stream_id = ${streamId} and b.status = 'in_progress' and b.assignee is not null and b.metadata ? 'gc.session_id' limit ${limit})
       union
-      (select b.id, s.id from sessions s cross join lateral (
+      (select b.id, s.id from (
+          select s.id from sessions s where s.stream_id = ${streamId} and s.holds_more and s.state = 'closed'
+          union
+          select s.id from late_holders l cross join lateral ${ended(sql`l.session_id`)} s where l.stream_id = ${streamId}) s
+        cross join lateral (
           select b.id from beads b
-          where b.stream_id = ${streamId} and b.assignee = s.id and b.status <> 'closed' and ${ITS_OWN} limit ${limit}) b
-        where s.stream_id = ${streamId} and s.holds_more and s.state = 'closed' limit ${limit})
+          where b.stream_id = ${streamId} and b.assignee = s.id and b.status <> 'closed' and ${ITS_OWN} limit ${limit}) b limit ${limit})
       order by id limit ${limit}`.execute(this.db);
     return rows;
   }

@@ -7,8 +7,8 @@ import { expireWhenDue, finishWait, isLive, isWait, nudgeOf } from '../../work/w
 import type { Work } from '../../work/work/work.js';
 import { ClaimsOfSessionsRepository } from './claims-of-sessions.repository.js';
 
-/** What the end of one session gives back, and ends, itself: nobody else writes in its city meanwhile. What is behind that `releaseOrphaned` finds. */
-const BEADS_AT_ONCE = 200;
+/** What one transaction gives back of one session, and ends: nobody else writes in its city meanwhile. What is behind that of an ended one `releaseOrphaned` finds. */
+export const BEADS_AT_ONCE = 200;
 const WAITS_AT_ONCE = 100;
 
 /** The work that sessions hold: given back when they end, kept while they live. So are their waits. */
@@ -21,21 +21,21 @@ export class ClaimsOfSessions {
    * stayed would never be told, and whoever gets the name next would seem to wait. Returns how many beads it gave back.
    */
   async end(changes: SessionChanges, work: Work, row: SessionRow, reason: string): Promise<number> {
-    const released = await this.release(changes, work, row, reason, BEADS_AT_ONCE);
+    const released = await this.release(changes, work, row, reason);
+    if (released === BEADS_AT_ONCE) await this.leave(changes, [row.pk]);
     const ids = await this.repository.waits(changes.tx, changes.city.streamId, row.id, WAITS_AT_ONCE);
     for (const wait of await work.findAll(ids)) await this.#endWait(work, wait.id, row.id);
     return released;
   }
 
   /**
-   * Gives back what a session holds, in the transaction that ends it, or lets it rest for long: begun work is open again and
+   * Gives back what a session holds, in the transaction that ends it, or before it rests for long: begun work is open again and
    * nobody's, with an event that names `reason`. To be called in `SessionChangesService.withWork`, before or after that.
-   * Work that is assigned to a pool member's name stays assigned: its next session goes on with it. What is held beyond `limit`
-   * is found when the session has ended, and never of one that rests. Returns how many.
+   * Work that is assigned to a pool member's name stays assigned: its next session goes on with it. Returns how many: with
+   * `BEADS_AT_ONCE` there may be more, which of one that rests nobody else finds.
    */
-  async release(changes: SessionChanges, work: Work, row: SessionRow, reason: string, limit?: number): Promise<number> {
-    const ids = await this.repository.held(changes.city.streamId, row.id, limit, changes.tx);
-    if (ids.length === limit) await this.leave(changes, [row.pk]);
+  async release(changes: SessionChanges, work: Work, row: SessionRow, reason: string): Promise<number> {
+    const ids = await this.repository.held(changes.city.streamId, row.id, BEADS_AT_ONCE, changes.tx);
     let released = 0;
     for (const bead of await work.findAll(ids)) if (await reopen(work, bead.id, row.id, reason)) released++;
     return released;
@@ -60,6 +60,7 @@ export class ClaimsOfSessions {
 
   /** Whether there is something for `releaseOrphaned`, as it is committed. */
   async hasOrphaned(streamId: number): Promise<boolean> {
+    if (await this.repository.hasLeft(streamId)) return true;
     return (await this.repository.orphaned(streamId, 1)).length > 0 || (await this.repository.orphanedWaits(streamId, 1)).length > 0;
   }
 

@@ -12,6 +12,10 @@ const HOLDS = sql<boolean>`(exists (select from cities c where c.stream_id = ses
   or exists (select from beads b where b.stream_id = sessions.stream_id and b.status = 'in_progress' and b.assignee is not null and b.metadata <> '{}'
     and bead_terms(b.stream_id, b.labels, b.metadata) @> bead_terms(sessions.stream_id, '{}', jsonb_build_object('gc.session_id', sessions.id))
     and b.metadata ->> 'gc.session_id' = sessions.id)))`;
+/** To be deleted, and something can be: while its city is stopped nobody gives back what it held, so that only what was said in it can go. */
+const REMOVABLE = sql<boolean>`(state = 'closed' and delete_pending and not (
+  exists (select from cities c where c.stream_id = sessions.stream_id and not c.running) and ${HOLDS}
+  and not exists (select from session_entries e where e.session_pk = sessions.pk)))`;
 /** What one turn takes of one session. */
 const STEPS = 10;
 
@@ -24,7 +28,7 @@ export class SessionDeletionsRepository {
 
   constructor(private readonly db: Db) {}
 
-  readonly isDue = sql<boolean>`exists (select from sessions where state = 'closed' and delete_pending)`;
+  readonly isDue = sql<boolean>`exists (select from sessions where ${REMOVABLE})`;
 
   /**
    * What was said goes in steps, then the record. True when it is gone, whoever did it; what is left of a long transcript the next
@@ -44,11 +48,14 @@ export class SessionDeletionsRepository {
       select t.stream_id, max(t.ended_at) from gone g join session_turns t on t.session_pk = g.pk where t.ended_at is not null group by t.stream_id
       on conflict (stream_id) do update set removed_until = excluded.removed_until
         where u.removed_until is null or u.removed_until < excluded.removed_until`.execute(this.db);
-    // What was assigned to it after it had ended keeps it as well: that is given back first. No event tells its city of that, so it is made due.
+    // What it holds keeps it: that is given back first. No event tells its city of that, and whoever began to give it back may have failed, so it is made due.
     await sql`
       with marked as (
-        update sessions set holds_more = true where pk = ${pk} and state = 'closed' and not holds_more and ${ASSIGNED} returning stream_id)
-      update city_pools p set next_at = clock_timestamp() from marked m where p.stream_id = m.stream_id`.execute(this.db);
+        update sessions set holds_more = true where pk = ${pk} and state = 'closed' and not holds_more and ${ASSIGNED})
+      update city_pools p set next_at = clock_timestamp() from sessions
+      where sessions.pk = ${pk} and sessions.state = 'closed' and sessions.delete_pending and ${HOLDS} and p.stream_id = sessions.stream_id
+        and coalesce(p.next_at > clock_timestamp(), true)
+        and exists (select from cities c where c.stream_id = p.stream_id and c.running)`.execute(this.db);
     const { rows } = await sql`select 1 from sessions where pk = ${pk}`.execute(this.db);
     return rows.length === 0;
   }
@@ -78,7 +85,7 @@ export class SessionDeletionsRepository {
   /** Some that are to be deleted, others each time: those that cannot be, or take long, keep none of the others waiting. */
   async pending(limit: number): Promise<number[]> {
     const { rows } = await sql<{ pk: number }>`
-      select pk from sessions where state = 'closed' and delete_pending order by random() limit ${limit}`.execute(this.db);
+      select pk from sessions where ${REMOVABLE} order by random() limit ${limit}`.execute(this.db);
     return rows.map(({ pk }) => pk);
   }
 }

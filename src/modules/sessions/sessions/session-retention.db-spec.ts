@@ -84,6 +84,39 @@ describe('a session that is to be deleted', () => {
     expect(Object.keys(await left())).toEqual([String(pks[0])]);
   });
 
+  // Guard: a look at what can only be done later, every two seconds.
+  it('is looked at no more while its city is stopped and it holds something, once nothing is left of what was said', async () => {
+    const pk = await said(3);
+    const isDue = async (): Promise<boolean> =>
+      (await sql<{ due: boolean }>`select ${repository.isDue} as due`.execute(fixture.db)).rows[0]!.due;
+    const running = (is: boolean) => sql`update cities set running = ${is}`.execute(fixture.db);
+    await sql`insert into beads (stream_id, id, title, assignee)
+      select stream_id, 'al-900', 'held', id from sessions where pk = ${pk}`.execute(fixture.db);
+    await running(false);
+    expect([await isDue(), await retention.sweep(), await left()]).toEqual([true, 0, { [pk]: 0 }]);
+    expect([await isDue(), await repository.pending(10)]).toEqual([false, []]);
+    await running(true);
+    expect([await isDue(), await repository.pending(10)]).toEqual([true, [pk]]);
+    await running(false);
+    await sql`update beads set assignee = null`.execute(fixture.db);
+    expect([await isDue(), await retention.sweep(), await left()]).toEqual([true, 1, {}]);
+  });
+
+  it('has its city looked at again as long as it holds something, also where that is known', async () => {
+    const pk = await said(0);
+    await sql`insert into beads (stream_id, id, title, assignee)
+      select stream_id, 'al-900', 'held', id from sessions where pk = ${pk}`.execute(fixture.db);
+    await sql`update sessions set holds_more = true where pk = ${pk}`.execute(fixture.db);
+    await sql`insert into city_pools (stream_id, head) values (${fixture.city.streamId}, 0)`.execute(fixture.db);
+    const next = async (running: boolean): Promise<Date | null> => {
+      await sql`update city_pools set next_at = null`.execute(fixture.db);
+      await sql`update cities set running = ${running}`.execute(fixture.db);
+      expect(await repository.delete(pk)).toBe(false);
+      return (await sql<{ next_at: Date | null }>`select next_at from city_pools`.execute(fixture.db)).rows[0]!.next_at;
+    };
+    expect([await next(true), await next(false)]).toEqual([expect.any(Date), null]);
+  });
+
   it('is no reason for the retention of a city to fail', async () => {
     const pks = [await said(1, false), await said(1, false)];
     const own = repository.delete.bind(repository);

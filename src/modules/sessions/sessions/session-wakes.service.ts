@@ -3,6 +3,7 @@ import { SessionWakeRequested } from '../../../contract/events/sessions.events.j
 import type { Principal } from '../../../contract/principal.js';
 import { problem } from '../../../contract/problems.js';
 import type { OKWithIDResponseBody } from '../../../contract/sessions.schemas.js';
+import { isBlocked } from '../../../platform/database/pg-errors.js';
 import { event } from '../../../platform/event-log/event.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { MessageQueue } from '../messages/message-queue.service.js';
@@ -38,6 +39,9 @@ const CLEARED = {
 
 /** A fresh conversation is given another chance. */
 const CLOSED_CIRCUIT = { restarts: [], circuit_until: null } as const satisfies SessionPatch;
+
+/** How often a wake may come too late for its turn in its city, two seconds each, until it gives up with what is left. */
+const TRIES = 5;
 
 /** Starts sessions by hand: as they were, or with a fresh conversation. */
 @Injectable()
@@ -140,10 +144,17 @@ export class SessionWakes {
     return { row: await changes.patch(row, wanted), decision: 'after_stop' };
   }
 
-  /** In steps, between which others may write in its city. What it waits for by then, since it was woken, it goes on to wait for. */
+  /**
+   * In steps, between which others may write in its city: a step that they have kept waiting for too long is tried again, as nobody else ends the rest of what a
+   * session that runs by then has waited for. What it waits for since it was woken, it goes on to wait for.
+   */
   async #endFurtherWaits(city: CityScope, actor: string, row: SessionRow, until: Date): Promise<void> {
-    for (let left = true; left;)
-      left = (await this.changes.withWork(city, actor, (changes, work) => this.#endWaits(changes, work, row, until))).value;
+    for (let left = true, tries = TRIES; left;)
+      try {
+        left = (await this.changes.withWork(city, actor, (changes, work) => this.#endWaits(changes, work, row, until))).value;
+      } catch (error) {
+        if (!isBlocked(error) || --tries === 0) throw error;
+      }
   }
 
   /** True when there may be more. */

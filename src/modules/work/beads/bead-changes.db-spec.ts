@@ -339,6 +339,22 @@ describe('a session', () => {
     expect((await changes.relabel(as(id, 'deacon'), { addLabels: [...NO_WORK] })).bead.labels).toEqual(NO_WORK);
   });
 
+  // Guard: who seems to be at work is not ended, and its pool waits for it.
+  it('says of itself alone that it is at work', async () => {
+    const id = await create({ metadata: { 'gc.session_name': 'n-9' } });
+    const own = as(id, 'mayor', 's-1');
+    for (const key of ['gc.session_id', 'gc.session_name'])
+      await expect(changes.update(own, { status: 'in_progress', assignee: 'mayor', metadata: { [key]: 's-2' } })).rejects.toMatchObject({
+        detail: `forbidden: metadata ${key} has to name mayor: sessions say of no other that it is at work`,
+      });
+    expect((await changes.update(own, { title: 'kept' })).bead.metadata).toEqual({ 'gc.session_name': 'n-9' });
+    for (const stamp of ['s-1', ''])
+      expect((await changes.update(own, { metadata: { 'gc.session_id': stamp, 'gc.session_name': '' } })).bead.metadata).toEqual(
+        stamp === '' ? {} : { 'gc.session_id': stamp },
+      );
+    expect((await changes.update(target(id), { metadata: { 'gc.session_id': 's-2' } })).bead.metadata).toEqual({ 'gc.session_id': 's-2' });
+  });
+
   it('changes what it has taken up under any of its names, and what nobody is at', async () => {
     const [own, given] = [await create(), await create({ assignee: 'deacon' })];
     await claim(own, 'boss', 60_000);

@@ -16,6 +16,7 @@ import {
   requireMayBecome,
   requireNoGate,
   requireNotHeld,
+  requireOwnStamps,
   requireSaidKept,
   requireUndecided,
 } from '../work/held.js';
@@ -56,7 +57,7 @@ export class BeadChangesService {
 
   /**
    * @throws ProblemError bead_not_found for the bead or its new parent; dependency_cycle; owned_by_other; wrong_state;
-   * revision_mismatch; forbidden for a session while another one is at it or at what would end or be blocked with it, for gates, what waits in runs and what they are made of or decide, for a hold of a drain, and for a wait of another or one that it would make; validation_failed when it would have too many labels or entries.
+   * revision_mismatch; forbidden for a session while another one is at it or at what would end or be blocked with it, for gates, what waits in runs and what they are made of or decide, for a hold of a drain, a stamp of another, and for a wait of another or one that it would make; validation_failed when it would have too many labels or entries.
    */
   update(target: Target, body: BeadUpdateBody): Promise<Changed> {
     return this.#writeOwn(
@@ -171,6 +172,7 @@ export class BeadChangesService {
       await requireKindKept(caller, work, before, after);
       await requireSaidKept(caller, work, before, after);
       if (caller.session !== undefined) requireOwnWait(caller.session, before, after);
+      requireOwnStamps(caller, before.metadata, after.metadata);
       assertBounded(before, after);
       return after;
     });

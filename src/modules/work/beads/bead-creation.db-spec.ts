@@ -229,7 +229,7 @@ describe('an Idempotency-Key', () => {
   });
 
   // Guard: what a wait tells comes from the service, so no session makes one for another.
-  it('makes no wait for a session, which would tell another one whatever it likes, and no hold of a drain', async () => {
+  it('makes no wait for a session, which would tell another one whatever it likes, no hold of a drain, and no stamp of another', async () => {
     const { create } = aProcess();
     const session = { id: 'al-900', pk: 1, city: 'alpha', streamId: fixture.city.streamId, agentName: 'mayor', names: ['mayor'] };
     const wait = { title: 'x', type: 'gate', labels: ['a', 'gc:wait'], metadata: { state: 'ready', session_id: 'deacon' } };
@@ -238,6 +238,9 @@ describe('an Idempotency-Key', () => {
       await expect(create({ ...wait, needs }, undefined, 'alpha', session)).rejects.toMatchObject({ problem: 'forbidden' });
     await expect(create({ title: 'x', labels: ['hold:drain:al-1'] }, undefined, 'alpha', session)).rejects.toMatchObject({
       detail: 'forbidden: only a drain holds beads for itself: sessions set no hold:drain:al-1',
+    });
+    await expect(create({ title: 'x', metadata: { 'gc.session_id': 'al-901' } }, undefined, 'alpha', session)).rejects.toMatchObject({
+      detail: 'forbidden: metadata gc.session_id has to name al-900: sessions say of no other that it is at work',
     });
     expect((await rows()).rows).toHaveLength(1);
     await create(wait);

@@ -8,7 +8,7 @@ import { Idempotency, idempotencyMismatch } from '../../../platform/idempotency/
 import { CitiesService, notRunning } from '../../tenancy/cities/cities.service.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { RosterService } from '../../configuration/roster/roster.service.js';
-import { requireNoDrainHold } from '../work/held.js';
+import { requireNoDrainHold, requireOwnStamps } from '../work/held.js';
 import { requireOwnWait } from '../work/wait-states.js';
 import { WorkService } from '../work/work.service.js';
 import type { Work } from '../work/work.js';
@@ -34,10 +34,11 @@ export class BeadCreationService {
     private readonly idempotency: Idempotency,
   ) {}
 
-  /** @throws ProblemError city_not_found, rig_not_found, bead_not_found for the parent or a dependency, idempotency_mismatch; validation_failed for one with two types; forbidden for a session that would make a wait, or set a hold of a drain. */
+  /** @throws ProblemError city_not_found, rig_not_found, bead_not_found for the parent or a dependency, idempotency_mismatch; validation_failed for one with two types; forbidden for a session that would make a wait, set a hold of a drain, or stamp for another. */
   async create(city: string, body: BeadCreateInputBody, key: string | undefined, caller: Principal): Promise<CreatedBead> {
     if (!maySee(caller, city)) throw notRunning(city);
     requireNoDrainHold(caller, body.labels ?? []);
+    requireOwnStamps(caller, {}, body.metadata ?? {});
     if (caller.session !== undefined)
       requireOwnWait(caller.session, undefined, { issue_type: body.type ?? 'task', labels: body.labels ?? [], metadata: {} });
     const twice = namedTwice(body.needs ?? []);

@@ -209,6 +209,19 @@ describe('closing by hand', () => {
     expect(await find(c)).toMatchObject({ metadata: { close_reason: 'given up' } });
   });
 
+  // Guard: a convoy has any number of children, for which all writers of the city would wait.
+  it('of an owned convoy says of what is open as much as fits, and how much it is', async () => {
+    const beads = [await bead(), await bead(), await bead()];
+    const c = await create(beads, { owned: true });
+    convoys.openItems = 2;
+    await expect(convoys.land(fixture.city, c, {}, ANYBODY)).rejects.toMatchObject({
+      detail: `conflict: convoy ${c} has 3 open members; force lands it all the same`,
+      errors: [{ value: beads[0] }, { value: beads[1] }],
+    });
+    const { value } = await convoys.land(fixture.city, c, { force: true }, ANYBODY);
+    expect(value).toEqual({ status: 'landed', convoy_id: c, total: 3, closed: 0, open_items: beads.slice(0, 2) });
+  });
+
   it('of an owned convoy is landing it, which a rehearsal does not', async () => {
     const [a, b] = [await bead(), await bead()];
     const c = await create([a, b], { owned: true });

@@ -118,12 +118,14 @@ export class ConvoysRepository {
     return rows[0]!;
   }
 
-  /** The members, open ones first, by id. */
-  async members(tx: Tx, streamId: number, convoy: string): Promise<{ id: string; open: boolean }[]> {
-    const { rows } = await sql<{ id: string; open: boolean }>`
-      select m.id, m.status <> 'closed' as open from beads m
-      where m.stream_id = ${streamId} and m.id in (${memberIds(streamId, convoy)}) order by m.status = 'closed', m.id`.execute(tx);
-    return rows;
+  /** The first of the members that are open, by id. */
+  async openMembers(tx: Tx, streamId: number, convoy: string, limit: number): Promise<string[]> {
+    const { rows } = await sql<{ id: string }>`
+      select m.id from beads m
+      where m.stream_id = ${streamId} and m.status <> 'closed' and m.id in (${memberIds(streamId, convoy)}) order by m.id limit ${limit}`.execute(
+      tx,
+    );
+    return rows.map((row) => row.id);
   }
 
   /** The members that are convoys, by id. */

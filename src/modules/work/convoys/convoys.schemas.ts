@@ -84,6 +84,8 @@ export const ConvoyLandInputBody = contract(
 );
 export type ConvoyLandInputBody = z.infer<typeof ConvoyLandInputBody>;
 
+/** Of a convoy with any number of members. */
+export const OPEN_ITEMS = 1_000;
 export const ConvoyLandResponse = contract(
   'ConvoyLandResponse',
   z.strictObject({
@@ -91,8 +93,9 @@ export const ConvoyLandResponse = contract(
     convoy_id: z.string(),
     total: int64.describe('How many members it has.'),
     closed: int64,
-
-    open_items: z.array(z.string()).describe('Members that were open when it landed.'),
+    open_items: z
+      .array(z.string())
+      .describe(`Members that were open when it landed, the first ${OPEN_ITEMS.toLocaleString('en')} of them by id.`),
   }),
   'The convoy has landed, or would.',
 );

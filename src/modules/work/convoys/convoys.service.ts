@@ -8,19 +8,21 @@ import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { idempotencyRef } from '../../tenancy/cities/idempotency-ref.js';
 import type { BeadRecord, NewBead, ReservedBead } from '../work/bead-record.js';
 import { closeIfCompleted } from '../work/convoy-closing.js';
+import { countMembers } from '../work/convoy-members.js';
 import { requireKindKept, requireMayBecome, requireNoDrainHold, requireOrderKept, whyNotEnded } from '../work/held.js';
 import type { Work } from '../work/work.js';
 import { WorkService, type Done } from '../work/work.service.js';
 import { circle } from './containment.js';
 import { ConvoysRepository } from './convoys.repository.js';
-import type {
-  ConvoyAddInputBody,
-  ConvoyAddOutputBody,
-  ConvoyCreateInputBody,
-  ConvoyCreateOutputBody,
-  ConvoyLandInputBody,
-  ConvoyLandResponse,
-  ConvoyRemoveInputBody,
+import {
+  OPEN_ITEMS,
+  type ConvoyAddInputBody,
+  type ConvoyAddOutputBody,
+  type ConvoyCreateInputBody,
+  type ConvoyCreateOutputBody,
+  type ConvoyLandInputBody,
+  type ConvoyLandResponse,
+  type ConvoyRemoveInputBody,
 } from './convoys.schemas.js';
 import { noConvoy, notAConvoy } from './problems.js';
 
@@ -33,6 +35,9 @@ const LANDED = 'convoy land: completed owned convoy';
 /** What changes convoys, all or nothing, and what other families need of them. */
 @Injectable()
 export class ConvoysService {
+  /** A test sets less. */
+  openItems = OPEN_ITEMS;
+
   constructor(
     private readonly repository: ConvoysRepository,
     private readonly work: WorkService,
@@ -110,16 +115,16 @@ export class ConvoysService {
     return this.work.run(city, caller.actor, async (work) => {
       const convoy = await requireConvoy(work, id);
       if (!convoy.labels.includes('owned')) throw problem('wrong_state', `convoy ${id} is not owned: it closes by itself`);
-      const members = await this.repository.members(work.tx, city.streamId, id);
-      const open = members.filter((member) => member.open).map((member) => member.id);
-      if (open.length > 0 && convoy.status !== 'closed' && force !== true) throw stillOpen(id, open);
+      const { total, closed } = await countMembers(work.tx, city.streamId, id);
+      const open = closed === total ? [] : await this.repository.openMembers(work.tx, city.streamId, id, this.openItems);
+      if (open.length > 0 && convoy.status !== 'closed' && force !== true) throw stillOpen(id, total - closed, open);
       await requireMayBecome(caller, work, convoy, 'closed');
       if (dry_run !== true) await work.close(id, LANDED);
       return {
         status: dry_run === true ? ('would_land' as const) : ('landed' as const),
         convoy_id: id,
-        total: members.length,
-        closed: members.length - open.length,
+        total,
+        closed,
         open_items: open,
       };
     });
@@ -243,9 +248,9 @@ function closedOf(items: readonly BeadRecord[]): { closed_items?: string[] } {
 
 const SHOWN = 50;
 
-function stillOpen(id: string, open: readonly string[]): Error {
+function stillOpen(id: string, count: number, open: readonly string[]): Error {
   const errors = open.slice(0, SHOWN).map((value) => ({ message: 'is not closed', location: 'convoy.items', value }));
-  return problem('wrong_state', `convoy ${id} has ${open.length} open member${open.length === 1 ? '' : 's'}; force lands it all the same`, {
+  return problem('wrong_state', `convoy ${id} has ${count} open member${count === 1 ? '' : 's'}; force lands it all the same`, {
     errors,
   });
 }

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { workFixture, type WorkFixture } from '../../../../test/support/work.js';
+import { ANYBODY, type Principal } from '../../../contract/principal.js';
 import type { BeadRecord, NewBead } from '../work/bead-record.js';
 import type { Work } from '../work/work.js';
 import { hookProcess, type HookProcess } from './testing/hook-process.js';
@@ -44,6 +45,21 @@ describe('a direct claim', () => {
     expect(events).toMatchObject([{ type: 'bead.updated', actor: 'mayor', subject: 'al-1' }]);
     expect(events[0]!.payload).toEqual({ bead: answer.bead });
     expect(p.moved).toEqual([{ stream: 'alpha', head: at + 1 }]);
+  });
+
+  it('by a session leaves to a drain what that holds, and not what the session has begun', async () => {
+    const hold = 'hold:drain:al-9';
+    await create({ labels: [hold] });
+    const session = { id: 's-1', pk: 1, city: 'alpha', streamId: fixture.city.streamId, agentName: 'mayor', names: ['s-1', 'mayor'] };
+    const claim = (caller: Principal, force: boolean) => p.claims.claim('alpha', 'al-1', { assignee: 'mayor', force }, caller);
+    for (const force of [false, true])
+      await expect(claim({ ...ANYBODY, session }, force)).rejects.toMatchObject({
+        detail: `forbidden: bead al-1 is held by a drain, which has it for itself (${hold})`,
+      });
+    await claim(ANYBODY, false);
+    expect((await claim({ ...ANYBODY, session }, false)).value).toMatchObject({ claimed: false });
+    await sql`update beads set assignee = null, lease_until = null, lease_ms = null where id = 'al-1'`.execute(fixture.db);
+    await expect(claim({ ...ANYBODY, session }, true)).rejects.toMatchObject({ problem: 'forbidden' });
   });
 
   it('goes on from the newest time of the stream when the clock is behind it', async () => {

@@ -120,6 +120,16 @@ export class ClaimsRepository {
     return rows[0];
   }
 
+  /** The labels of a bead that a claim would begin. */
+  async labelsOfUnbegun(streamId: number, id: string): Promise<string[] | undefined> {
+    const { rows } = await this.pool.query<{ labels: string[] }>({
+      name: 'claim-labels',
+      text: `select b.labels from beads b where b.stream_id = $1 and b.id = $2 and b.status <> 'closed' and (b.status = 'open' or b.assignee is null)`,
+      values: [streamId, id],
+    });
+    return rows[0]?.labels;
+  }
+
   /** Under which name work is assigned to whom claims by `text`; undefined when it names nobody. */
   async claimant(tx: Tx, streamId: number, text: string): Promise<string | undefined> {
     const { rows } = await sql<{ name: string }>`select c.name from claimant(${streamId}, ${text}) c`.execute(tx);

@@ -5,6 +5,7 @@ import { maySee, type Principal } from '../../../contract/principal.js';
 import { problem } from '../../../contract/problems.js';
 import { notRunning } from '../../tenancy/cities/cities.service.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
+import { whyDrained } from '../work/held.js';
 import { WorkService } from '../work/work.service.js';
 import { ClaimCommitter } from './claim-committer.js';
 import { claimLost, claimRefused } from './claim-refusals.js';
@@ -31,9 +32,12 @@ export class ClaimsService {
   /**
    * Takes a bead for `body.assignee`, or renews the lease when it has it already. Who loses the bead to another is on
    * record: the refusal is committed together with its event.
+   *
+   * @throws ProblemError forbidden for a session that would begin what a drain holds
    */
   async claim(city: string, id: string, body: BeadClaimInputBody, caller: Principal): Promise<Indexed<BeadClaimResponse>> {
     if (!maySee(caller, city)) throw notRunning(city);
+    await this.#requireNotDrained(caller, id);
     const { assignee, session_id, session_name, force } = body;
     const decided = await this.committer.claim(city, {
       agent: assignee,
@@ -61,6 +65,13 @@ export class ClaimsService {
       case 'not_found':
         throw problem('bead_not_found', `bead ${id} not found`);
     }
+  }
+
+  /** Asked ahead, as claims share a statement: where a drain comes in between, the claim is as one that came before it. */
+  async #requireNotDrained({ session }: Principal, id: string): Promise<void> {
+    const labels = session && (await this.repository.labelsOfUnbegun(session.streamId, id));
+    const why = labels && whyDrained({ id, labels });
+    if (why !== undefined) throw problem('forbidden', why);
   }
 
   /** Gives a claimed bead back: open and nobody's, its route stays. Answers the new index. */

@@ -81,6 +81,26 @@ describe('a lease that has ended', () => {
     expect(await reopened()).toHaveLength(230);
   });
 
+  // Guard: leases of sessions are extended every half minute, and may be as short as a second.
+  it('is extended as long as its session has a process', async () => {
+    await many(2);
+    await sql`insert into runners (id, process_id, host, capacity, state, lease_until) values ('r', 'p', 'h', 0, 'active', now())`.execute(
+      fixture.db,
+    );
+    await sql`insert into sessions (stream_id, id, session_name, title, kind, template, provider, origin, created_by, state, runner_id, live)
+      values (${fixture.city.streamId}, 's-1', 's-1', '', 'agent', 'polecat', 'x', 'manual', 'test', 'active', 'r', true)`.execute(
+      fixture.db,
+    );
+    const { bead_id, fence } = await a.next({ agent: 'web/polecat-1', session: 's-1' });
+    await a.next({ agent: 'web/polecat-2', session: 's-2' });
+    await end();
+    expect(await a.sweeper.sweep()).toBe(1);
+    await a.claims.heartbeat(fixture.city, bead_id!, { assignee: 'web/polecat-1', fence: fence! });
+    await sql`update sessions set live = false, runner_id = null`.execute(fixture.db);
+    await end();
+    expect(await a.sweeper.sweep()).toBe(1);
+  });
+
   it('stays while the city does not run', async () => {
     await many(1);
     await a.next('web/polecat');

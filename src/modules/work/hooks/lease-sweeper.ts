@@ -16,7 +16,8 @@ const BATCH = 100;
 
 /**
  * Takes beads back from owners whose lease has ended. Every worker runs one: who comes second to a city's work finds
- * nothing left, so each ended lease is taken back and reported once. Cities that do not run keep theirs until they do.
+ * nothing left, so each ended lease is taken back and reported once. Cities that do not run keep theirs until they do, and so do sessions
+ * that have a process.
  */
 @Injectable()
 export class LeaseSweeper implements OnApplicationBootstrap {
@@ -52,6 +53,7 @@ export class LeaseSweeper implements OnApplicationBootstrap {
   }
 
   async #takeBack(work: Work): Promise<number> {
+    await this.repository.extendLive(work.tx, work.city.streamId);
     const ended = await work.findAll(await this.repository.lockEnded(work.tx, work.city.streamId, BATCH));
     for (const bead of ended) {
       await work.update(bead.id, { status: 'open', assignee: null });

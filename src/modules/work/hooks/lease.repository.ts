@@ -5,6 +5,10 @@ import { PassedOver } from '../../../platform/database/passed-over.js';
 import type { Tx } from '../../../platform/database/transactions.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 
+/** Whoever has begun the bead has a process, as its session says. */
+const LIVE = sql<boolean>`exists (select from sessions s
+  where s.stream_id = b.stream_id and s.id = b.metadata ->> 'gc.session_id' and s.runner_id is not null and s.live)`;
+
 /** SQL about leases that have ended. */
 @Injectable()
 export class LeaseRepository {
@@ -28,12 +32,22 @@ export class LeaseRepository {
   }
 
   /**
+   * Extends ended leases of the city whose sessions have a process: such a session keeps what it has begun, however short a lease it has asked for, and
+   * `ClaimsOfSessions.renew` comes more rarely than the shortest end.
+   */
+  async extendLive(tx: Tx, streamId: number): Promise<void> {
+    await sql`
+      update beads b set lease_until = clock_timestamp() + b.lease_ms * interval '1 millisecond'
+      where b.stream_id = ${streamId} and b.lease_until < clock_timestamp() and b.status = 'in_progress' and ${LIVE}`.execute(tx);
+  }
+
+  /**
    * Locks up to `limit` beads of the city whose lease has ended, the longest ended first. A heartbeat that is under way is
    * waited for, and its bead is left out; one that comes later waits for the caller's commit.
    */
   async lockEnded(tx: Tx, streamId: number, limit: number): Promise<string[]> {
     const { rows } = await sql<{ id: string }>`
-      select b.id from beads b where b.stream_id = ${streamId} and b.lease_until < clock_timestamp()
+      select b.id from beads b where b.stream_id = ${streamId} and b.lease_until < clock_timestamp() and not ${LIVE}
       order by b.lease_until, b.id limit ${limit} for update`.execute(tx);
     return rows.map((row) => row.id);
   }

@@ -1,7 +1,7 @@
 import { heldFrom, type Principal, type SessionCaller } from '../../../contract/principal.js';
 import { problem, type ProblemError } from '../../../contract/problems.js';
 import { BLOCKING, type BeadChange, type BeadRecord } from './bead-record.js';
-import { isSaid, labelsAfter } from './diff.js';
+import { isSaid, labelsAfter, UNSTAMPED } from './diff.js';
 import { WAIT_TYPE } from './wait-states.js';
 import type { Work } from './work.js';
 
@@ -35,6 +35,20 @@ export function requireNoDrainHold({ session }: Pick<Principal, 'session'>, adde
   const hold = added.find((label) => label.startsWith(DRAIN_HOLD));
   if (session !== undefined && hold !== undefined)
     throw problem('forbidden', `only a drain holds beads for itself: sessions set no ${hold}`);
+}
+
+/** A session says of itself alone that it is at work: what has another's stamp is held by that one, and keeps its pool from ending it. @throws ProblemError forbidden */
+export function requireOwnStamps(
+  { session }: Pick<Principal, 'session'>,
+  before: Readonly<Record<string, string>>,
+  after: Readonly<Record<string, string>>,
+): void {
+  if (session === undefined) return;
+  for (const key of Object.keys(UNSTAMPED)) {
+    const { [key]: name = '' } = after;
+    if (name !== '' && name !== before[key] && !session.names.includes(name))
+      throw problem('forbidden', `metadata ${key} has to name ${session.id}: sessions say of no other that it is at work`);
+  }
 }
 
 /** Why a session may not change a bead: somebody else has it under way. */
@@ -94,8 +108,8 @@ export async function whyNotBecome(
   if (kept !== undefined) return kept;
   const decided = await whyDecided(work, [bead]);
   if (decided !== undefined) return decided;
-  const hold = status === 'in_progress' ? bead.labels.find((label) => label.startsWith(DRAIN_HOLD)) : undefined;
-  if (hold !== undefined) return `bead ${id} is held by a drain, which has it for itself (${hold})`;
+  const drained = status === 'in_progress' ? whyDrained(bead) : undefined;
+  if (drained !== undefined) return drained;
   if (bead.status === 'closed') {
     if (await isSaidByOther(session, work, bead))
       return `bead ${id} is a closed step of run ${run} that is not yours: sessions leave it with its outcome (${bead.metadata[OUTCOME]})`;
@@ -113,6 +127,12 @@ export async function whyNotBecome(
   return held.gate
     ? `run ${id} has yet to pass ${held.id}, which sessions neither open nor decide`
     : `bead ${held.id} is being worked on by ${held.assignee}`;
+}
+
+/** Why no session begins a bead that is open. */
+export function whyDrained({ id, labels }: Pick<BeadRecord, 'id' | 'labels'>): string | undefined {
+  const hold = labels.find((label) => label.startsWith(DRAIN_HOLD));
+  return hold === undefined ? undefined : `bead ${id} is held by a drain, which has it for itself (${hold})`;
 }
 
 /** Why a session may not open these beads again: others go on with what waits for one of them. */
