@@ -161,6 +161,8 @@ CREATE INDEX beads_unready_idx ON public.beads USING btree (stream_id, status, C
 CREATE INDEX beads_wait_expiry_idx ON public.beads USING btree (((metadata ->> 'expires_at'::text)) COLLATE "C", stream_id) WHERE ((issue_type = 'gate'::text) AND (labels @> '{gc:wait}'::text[]) AND ((metadata ->> 'state'::text) = ANY (ARRAY['pending'::text, 'ready'::text])) AND (length((metadata ->> 'expires_at'::text)) = 24));
 CREATE INDEX beads_waiters_idx ON public.beads USING btree (stream_id, ((metadata ->> 'registered_session'::text)) COLLATE "C") WHERE ((issue_type = 'gate'::text) AND (status <> 'closed'::text) AND (labels @> '{gc:wait}'::text[]) AND ((metadata ->> 'state'::text) = ANY (ARRAY['pending'::text, 'ready'::text])) AND (length((metadata ->> 'registered_session'::text)) <= 255));
 CREATE INDEX beads_words_idx ON public.beads USING gin (search_words(ARRAY[id], title)) WITH (gin_pending_list_limit='64');
+CREATE CONSTRAINT TRIGGER beads_assigned AFTER UPDATE OF assignee, status ON beads DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (new.assignee IS NOT NULL AND new.status <> 'closed'::text AND new.lease_until IS NULL AND (new.assignee IS DISTINCT FROM old.assignee OR new.status IS DISTINCT FROM old.status)) EXECUTE FUNCTION mark_ended_holder();
+CREATE CONSTRAINT TRIGGER beads_assigned_new AFTER INSERT ON beads DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (new.assignee IS NOT NULL AND new.status <> 'closed'::text) EXECUTE FUNCTION mark_ended_holder();
 CREATE TRIGGER beads_gate_armed AFTER UPDATE OF status, open_blockers, issue_type ON beads FOR EACH ROW WHEN (old.run_id IS NOT NULL AND bead_is_gate(old.*) <> bead_is_gate(new.*)) EXECUTE FUNCTION arm_gate();
 CREATE TRIGGER beads_run_left AFTER DELETE ON beads REFERENCING OLD TABLE AS before_rows FOR EACH STATEMENT EXECUTE FUNCTION uncount_run_steps();
 CREATE TRIGGER beads_run_stepped AFTER UPDATE ON beads REFERENCING OLD TABLE AS before_rows NEW TABLE AS after_rows FOR EACH STATEMENT EXECUTE FUNCTION count_run_steps();
@@ -637,6 +639,13 @@ create table idempotency_keys (
   constraint idempotency_keys_scope_operation_key_pkey PRIMARY KEY (scope, operation, key)
 );
 CREATE INDEX idempotency_keys_age_idx ON public.idempotency_keys USING btree (created_at);
+
+create table late_holders (
+  stream_id integer not null,
+  session_id text not null,
+  constraint late_holders_pkey PRIMARY KEY (stream_id, session_id),
+  constraint late_holders_stream_id_fkey FOREIGN KEY (stream_id) REFERENCES event_streams(id)
+);
 
 create table mail_broadcasts (
   stream_id integer not null,
@@ -2933,6 +2942,18 @@ CREATE OR REPLACE FUNCTION public.mail_counts(p_stream integer, OUT total bigint
 AS $function$
       select count(*), count(*) filter (where m.read_at is null) from messages m where m.stream_id = p_stream and message_is_open(m)
     $function$;
+
+CREATE OR REPLACE FUNCTION public.mark_ended_holder()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+    begin
+      insert into late_holders (stream_id, session_id)
+      select b.stream_id, b.assignee from beads b join sessions s on s.stream_id = b.stream_id and s.id = b.assignee and s.state = 'closed'
+      where b.stream_id = new.stream_id and b.id = new.id and b.status <> 'closed'
+      on conflict do nothing;
+      return null;
+    end $function$;
 
 CREATE OR REPLACE FUNCTION public.message_is_open(m messages)
  RETURNS boolean

@@ -500,6 +500,11 @@ export interface IdempotencyKeys {
   status: number;
 }
 
+export interface LateHolders {
+  session_id: string;
+  stream_id: number;
+}
+
 export interface MailBroadcasts {
   message: Json;
   principals: string[];
@@ -1122,6 +1127,7 @@ export interface DB {
   extmsg_participants: ExtmsgParticipants;
   idempotency_holds: IdempotencyHolds;
   idempotency_keys: IdempotencyKeys;
+  late_holders: LateHolders;
   mail_broadcasts: MailBroadcasts;
   mail_cities: MailCities;
   mail_settings: MailSettings;
