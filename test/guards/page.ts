@@ -88,8 +88,15 @@ export const PAGE: readonly Guard[] = [
   {
     guard: 'What nobody was shown is not approved at once.',
     file: 'ui/src/lib/approve.ts',
-    find: "return unseen && !kind.startsWith('reject') ?",
-    replace: "return unseen && kind === 'never' ?",
+    find: 'if (unseen) return',
+    replace: "if (unseen && kind === 'never') return",
+    test: 'ui/src/lib/approve.spec.ts',
+  },
+  {
+    guard: 'What goes on out of sight is not approved at once.',
+    file: 'ui/src/lib/approve.ts',
+    find: 'return longer ?',
+    replace: "return longer && kind === 'never' ?",
     test: 'ui/src/lib/approve.spec.ts',
   },
   {

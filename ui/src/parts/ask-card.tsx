@@ -8,7 +8,7 @@ import { isTooSoon } from '../lib/held.js';
 import { useKeys } from '../lib/keys.js';
 import type { Moves } from '../lib/moves.js';
 import { idOf } from '../lib/mutes.js';
-import { useSeen } from '../lib/sight.js';
+import { useEnds, useSeen } from '../lib/sight.js';
 import { visible } from '../lib/text.js';
 import { answerOf } from '../live/supervisor.js';
 import { Age, Button, Problem } from './basics.js';
@@ -70,6 +70,10 @@ export function AskCard({ ask, focused, onFocus, moves, bare = false, also }: Ca
   const [word, setWord] = useState('');
   const keys = useRef(new Map<string, string>());
   const card = useRef<HTMLElement>(null);
+  const {
+    ends: [first, last],
+    unread,
+  } = useEnds();
   const { detail, again } = useCall(ask, useSeen(card, focused || bare));
   const forbidden = useForbidden('operate');
   const choices = ask.choices ?? [];
@@ -85,8 +89,12 @@ export function AskCard({ ask, focused, onFocus, moves, bare = false, also }: Ca
   const answer = (action: string, kind = '', by: 'key' | 'pointer' = 'pointer'): void => {
     if (not !== undefined || sent !== undefined || action === '') return;
     if (moves?.isSettled(idOf(ask), performance.now(), by) === false) return;
-    const why = onceMore(kind, untold !== undefined);
-    if (why !== undefined && armed?.action !== action) return setArmed({ action, why, at: performance.now() });
+    const longer = unread();
+    const why = onceMore(kind, untold !== undefined, longer !== undefined);
+    if (why !== undefined && armed?.action !== action) {
+      longer?.scrollIntoView({ block: 'nearest' });
+      return setArmed({ action, why, at: performance.now() });
+    }
     if (why !== undefined && armed !== undefined && isTooSoon(armed.at, performance.now())) return;
     const key = keys.current.get(action) ?? newKey();
     keys.current.set(action, key);
@@ -132,7 +140,13 @@ export function AskCard({ ask, focused, onFocus, moves, bare = false, also }: Ca
       )}
       <p className="words text-base">{visible(ask.prompt ?? ask.kind)}</p>
       {tool !== undefined && tool !== ask.prompt && <p className="text-sm text-muted">Tool: {visible(tool)}</p>}
-      {detail.kind === 'known' && detail.call !== undefined && <ToolTold call={detail.call} />}
+      {detail.kind === 'known' && detail.call !== undefined && (
+        <div className="flex flex-col gap-3">
+          <span ref={first} className="-mb-3" />
+          <ToolTold call={detail.call} />
+          <span ref={last} className="-mt-3" />
+        </div>
+      )}
       {untold !== undefined && <p className="text-sm text-warn">{`${untold[0]!.toUpperCase()}${untold.slice(1)}.`}</p>}
       {detail.kind === 'reading' && <p className="text-sm text-muted">Reading what it would do …</p>}
       {detail.kind === 'failed' && <Problem error={detail.error} onRetry={again} />}

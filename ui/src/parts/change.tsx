@@ -22,7 +22,7 @@ export function sizeOf(lines: readonly DiffLine[]): string {
 
 /**
  * What an edit has changed, as lines that are gone and lines that are new.
- * @param whole nothing waits to be asked for.
+ * @param whole nothing waits to be asked for, or scrolled to within it.
  */
 export function Change({ lines, whole = false }: { lines: readonly DiffLine[]; whole?: boolean }): ReactNode {
   const [all, showAll] = useState(whole);
@@ -32,7 +32,7 @@ export function Change({ lines, whole = false }: { lines: readonly DiffLine[]; w
       <pre
         tabIndex={0}
         data-change
-        className="words max-h-96 overflow-auto rounded-md border border-line bg-ground py-1 font-mono text-[13px]"
+        className={`words ${whole ? '' : 'max-h-96'} overflow-auto rounded-md border border-line bg-ground py-1 font-mono text-[13px]`}
       >
         {partsOf(shown).map(({ sign, lines: texts }, i) => (
           <span key={i} className={`block px-2.5 ${LOOKS[sign]}`}>

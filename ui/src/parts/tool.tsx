@@ -7,7 +7,7 @@ import { Change } from './change.js';
 type Input = Schemas['SessionStructuredToolInput'];
 
 /** Exactly what a tool would do: nothing left out, and what cannot be seen made visible. */
-export function ToolInput({ input }: { input: Input | undefined }): ReactNode {
+export function ToolInput({ input, whole = false }: { input: Input | undefined; whole?: boolean }): ReactNode {
   if (input === undefined) return null;
   return (
     <dl className="flex flex-col gap-1.5">
@@ -15,7 +15,7 @@ export function ToolInput({ input }: { input: Input | undefined }): ReactNode {
         <div key={name}>
           <dt className="text-xs text-muted">{name.replaceAll('_', ' ')}</dt>
           <dd>
-            <Code>{value}</Code>
+            <Code whole={whole}>{value}</Code>
           </dd>
         </div>
       ))}
@@ -23,7 +23,10 @@ export function ToolInput({ input }: { input: Input | undefined }): ReactNode {
   );
 }
 
-/** Exactly what a call would do, for whoever is to allow it: on what, what it is given, and what it says beside that. Drawn once: it may be long. */
+/**
+ * Exactly what a call would do, for whoever is to allow it: on what, what it is given, and what it says beside that. Drawn once: it may be long.
+ * Nothing of it scrolls by itself: a box that ends with a whole line looks as if that were all.
+ */
 export const ToolTold = memo(function ToolTold({ call }: { call: Call }): ReactNode {
   const { files, change, text } = toldOf(call);
   return (
@@ -34,15 +37,19 @@ export const ToolTold = memo(function ToolTold({ call }: { call: Call }): ReactN
           {files.map(visible).join(', ')}
         </p>
       )}
-      <ToolInput input={call.use.input} />
+      <ToolInput input={call.use.input} whole />
       {change !== undefined && <Change lines={change} whole />}
-      {text.trim() !== '' && <Code>{text}</Code>}
+      {text.trim() !== '' && <Code whole>{text}</Code>}
     </>
   );
 });
 
-export const Code = ({ children }: { children: string }): ReactNode => (
-  <pre tabIndex={0} className="words max-h-96 overflow-auto rounded-md border border-line bg-ground px-2.5 py-1.5 font-mono text-[13px]">
+/** @param whole it is as high as what it says. */
+export const Code = ({ children, whole = false }: { children: string; whole?: boolean }): ReactNode => (
+  <pre
+    tabIndex={0}
+    className={`words ${whole ? '' : 'max-h-96'} overflow-auto rounded-md border border-line bg-ground px-2.5 py-1.5 font-mono text-[13px]`}
+  >
     {visible(children)}
   </pre>
 );
