@@ -124,7 +124,7 @@ export function TranscriptList({ messages, older, onOlder, onEnd, handle, here, 
   };
   const items = virtual.getVirtualItems();
   return (
-    <div className="relative min-h-0 flex-1">
+    <div className="relative min-h-24 flex-1">
       <div
         ref={scroller}
         role="log"

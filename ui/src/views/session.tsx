@@ -153,24 +153,29 @@ function Talk({ city, id, thinking }: TalkProps): ReactNode {
             <p className="py-10 text-center text-muted">Nothing was said yet. Write the first message below.</p>
           )}
         </TranscriptList>
-        <div className="border-t border-line bg-panel px-4 py-3">
-          <div ref={foot} className="mx-auto flex max-w-3xl flex-col gap-3">
-            {told.activity === 'in-turn' && (
-              <p role="status" className="text-sm">
-                <State tone="accent">the agent works</State>
-              </p>
-            )}
-            {stream !== undefined && !['live', 'connecting', 'missing'].includes(stream.kind) && (
-              <p className="flex items-center gap-3">
-                <State tone={connection.tone}>{connection.text}</State>
-                {stream.kind === 'paused' && <Button onClick={() => hub.resume(url)}>Go on</Button>}
-              </p>
-            )}
-            <Queue city={city} id={id} queue={queue} />
-            {questions.map((ask, i) => (
-              <AskCard key={ask.request_id} ask={ask} focused={i === 0} moves={moves} bare />
-            ))}
-            {error !== undefined && <Problem error={error} />}
+        {/* What is asked may be longer than the room: it scrolls, and what is written below it stays where it is. */}
+        <div className="flex max-h-[70%] min-h-0 flex-col overflow-y-auto border-t border-line bg-panel py-3">
+          <div className={`${questions.length > 0 ? 'min-h-24' : 'min-h-0'} overflow-y-auto px-4`}>
+            <div ref={foot} className="mx-auto flex max-w-3xl flex-col gap-3 pb-3 empty:hidden">
+              {told.activity === 'in-turn' && (
+                <p role="status" className="text-sm">
+                  <State tone="accent">the agent works</State>
+                </p>
+              )}
+              {stream !== undefined && !['live', 'connecting', 'missing'].includes(stream.kind) && (
+                <p className="flex items-center gap-3">
+                  <State tone={connection.tone}>{connection.text}</State>
+                  {stream.kind === 'paused' && <Button onClick={() => hub.resume(url)}>Go on</Button>}
+                </p>
+              )}
+              <Queue city={city} id={id} queue={queue} />
+              {questions.map((ask, i) => (
+                <AskCard key={ask.request_id} ask={ask} focused={i === 0} moves={moves} bare />
+              ))}
+              {error !== undefined && <Problem error={error} />}
+            </div>
+          </div>
+          <div className="mx-auto w-full max-w-[50rem] shrink-0 px-4">
             {session?.state === 'closed' ? (
               <p className="text-sm text-muted">
                 This session is closed{session.reason === undefined || session.reason === '' ? '' : `: ${visible(session.reason)}`}.
