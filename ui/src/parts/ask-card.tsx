@@ -92,7 +92,7 @@ export function AskCard({ ask, focused, onFocus, moves, bare = false, also }: Ca
     const longer = unread();
     const why = onceMore(kind, untold !== undefined, longer !== undefined);
     if (why !== undefined && armed?.action !== action) {
-      longer?.scrollIntoView({ block: 'nearest' });
+      longer?.scrollIntoView({ block: 'center' });
       return setArmed({ action, why, at: performance.now() });
     }
     if (why !== undefined && armed !== undefined && isTooSoon(armed.at, performance.now())) return;

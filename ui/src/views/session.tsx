@@ -175,7 +175,7 @@ function Talk({ city, id, thinking }: TalkProps): ReactNode {
               {error !== undefined && <Problem error={error} />}
             </div>
           </div>
-          <div className="mx-auto w-full max-w-[50rem] shrink-0 px-4">
+          <div className={`mx-auto w-full max-w-[50rem] shrink-0 px-4 ${questions.length > 0 ? 'border-t border-line pt-3' : ''}`}>
             {session?.state === 'closed' ? (
               <p className="text-sm text-muted">
                 This session is closed{session.reason === undefined || session.reason === '' ? '' : `: ${visible(session.reason)}`}.
