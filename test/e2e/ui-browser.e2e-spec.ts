@@ -152,6 +152,32 @@ described('the page in browsers', () => {
     await page.close();
   });
 
+  const bead = async (title: string): Promise<void> => expect(outcome(await a.post(`${city}/beads`, { title }))).toBe(201);
+
+  it('goes on in one tab after another has crashed, in whose process the streams of both were held', async () => {
+    const context = await watched.context();
+    const first = await watched.open(`${base}/ui/c/alpha/beads`, { context });
+    const second = await watched.open(`${base}/ui/c/alpha/beads`, { context });
+    const crashed = first.waitForEvent('crash');
+    void (await context.newCDPSession(first)).send('Page.crash').catch(() => undefined);
+    await crashed;
+    await bead('After the crash');
+    await second.getByText('After the crash').waitFor();
+    await bead('And live');
+    await second.getByText('And live').waitFor();
+    await context.close();
+  });
+
+  it('holds its streams itself where the file of its worker is not to be had', async () => {
+    const context = await watched.context();
+    await context.route('**/worker-*.js', (route) => route.fulfill({ status: 404 }));
+    const page = await watched.open(`${base}/ui/c/alpha/beads`, { context });
+    await bead('Without a worker');
+    await page.getByText('Without a worker').waitFor();
+    await context.close();
+    watched.forgive(/404/);
+  });
+
   it('complains about nothing', () => {
     expect(watched.complaints).toEqual([]);
     expect(watched.elsewhere).toEqual([]);

@@ -44,6 +44,27 @@ export const PAGE: readonly Guard[] = [
     test: STREAMS,
   },
   {
+    guard: 'A page goes on when the worker that held its streams has died with another one.',
+    file: 'ui/src/live/link.ts',
+    find: '        leave(() => this.#connect());',
+    replace: '        void leave;',
+    test: 'ui/src/live/link.spec.ts',
+  },
+  {
+    guard: 'A page whose worker cannot be loaded holds its streams itself.',
+    file: 'ui/src/live/link.ts',
+    find: 'worker.onerror = unheard;',
+    replace: 'worker.onerror = null;',
+    test: 'ui/src/live/link.spec.ts',
+  },
+  {
+    guard: 'A worker that was only slow does not hold streams for a page that has left it.',
+    file: 'ui/src/live/link.ts',
+    find: '      letGo();\n',
+    replace: '      void letGo;\n',
+    test: 'ui/src/live/link.spec.ts',
+  },
+  {
     guard: 'Another key opens no more streams than there is room for.',
     file: 'ui/src/live/streams.ts',
     find: '    this.#fill();\n    for (const held of anew)',

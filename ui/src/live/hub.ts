@@ -1,6 +1,7 @@
 import workerUrl from './worker.ts?sharedworker&url';
 import { newKey } from '../lib/wishes.js';
 import { browser } from './around.js';
+import { Link, type Ways, type Worker } from './link.js';
 import type { Down, StreamState, Up } from './messages.js';
 import { Streams, type Listener } from './streams.js';
 import { trusted } from './trusted.js';
@@ -18,13 +19,41 @@ export interface Subscriber {
 /** A hidden page lets go of what nobody sees. */
 const HIDDEN_MS = 60_000;
 
+const isWhole = (all: ReadonlyMap<Subscriber, boolean>): boolean => [...all.keys()].some(({ whole }) => whole);
+
+/** What this browser has for it. */
+const ways: Ways = {
+  worker: () => {
+    if (typeof SharedWorker !== 'function' || !('locks' in navigator)) return undefined;
+    try {
+      return new SharedWorker(trusted(workerUrl) as URL, { type: 'module', name: 'svc' }) as unknown as Worker;
+    } catch {
+      return undefined;
+    }
+  },
+  here: (receive) => {
+    const streams = new Streams(browser);
+    const listener: Listener = { tell: receive };
+    queueMicrotask(() => streams.add(listener));
+    return (message) => streams.handle(listener, message);
+  },
+  lock: (name, then) => void navigator.locks.request(name, then),
+  wait: (ms, then) => {
+    const timer = setTimeout(then, ms);
+    return () => clearTimeout(timer);
+  },
+  name: () => `svc-page-${newKey()}`,
+};
+
 /** The streams of this page, wherever they are held. */
 class Hub {
   readonly #subscribers = new Map<string, Map<Subscriber, boolean>>();
   readonly #states = new Map<string, StreamState>();
-  readonly #send: (message: Up) => void;
+  readonly #link: Link;
   readonly #keys = new Set<(key: string | null, first: boolean) => void>();
   #asleep = false;
+  #key: string | null | undefined;
+  #heartbeatMs: number | undefined;
   /** Settled once it is known whether another page has a key already. */
   readonly ready: Promise<string | null>;
 
@@ -32,7 +61,11 @@ class Hub {
     let known: (key: string | null) => void = () => undefined;
     this.ready = new Promise((resolve) => (known = resolve));
     this.#keys.add((key) => known(key));
-    this.#send = this.#connect((message) => this.#receive(message));
+    this.#link = new Link(
+      ways,
+      (message) => this.#receive(message),
+      () => this.#again(),
+    );
     // A worker that cannot be loaded keeps nobody waiting.
     setTimeout(() => known(null), 1_000);
     this.#watch();
@@ -43,16 +76,19 @@ class Hub {
   }
 
   useKey(key: string | null): void {
+    this.#key = key;
     this.#send({ t: 'key', key });
   }
 
   /** Used where no page has one: the worker may have had no time to say that another has. */
   offerKey(key: string | null): void {
+    this.#key = key;
     this.#send({ t: 'key', key, offered: true });
   }
 
   /** How often the service says something on each stream at the least. */
   useHeartbeat(ms: number): void {
+    this.#heartbeatMs = ms;
     this.#send({ t: 'heartbeat', ms });
   }
 
@@ -88,8 +124,14 @@ class Hub {
     return this.#states.get(url);
   }
 
+  #send(message: Up): void {
+    this.#link.send(message);
+  }
+
   #receive(message: Down): void {
+    if (message.t === 'worker') return;
     if (message.t === 'key') {
+      if (message.first !== true || message.key !== null) this.#key = message.key;
       for (const tell of this.#keys) tell(message.key, message.first === true);
       return;
     }
@@ -103,25 +145,15 @@ class Hub {
     }
   }
 
-  #connect(receive: (message: Down) => void): (message: Up) => void {
-    if (typeof SharedWorker === 'function' && 'locks' in navigator) {
-      try {
-        const worker = new SharedWorker(trusted(workerUrl) as URL, { type: 'module', name: 'svc' });
-        worker.port.onmessage = ({ data }: MessageEvent<Down>) => receive(data);
-        const lock = `svc-page-${newKey()}`;
-        void navigator.locks.request(lock, () => {
-          worker.port.postMessage({ t: 'hello', lock } satisfies Up);
-          return new Promise(() => undefined);
-        });
-        return (message) => worker.port.postMessage(message);
-      } catch {
-        // Then the page holds them itself.
-      }
+  /** Whoever holds the streams now knows nothing of this page: all is asked for, and read, again. */
+  #again(): void {
+    if (this.#key !== undefined) this.#send({ t: 'key', key: this.#key, offered: true });
+    if (this.#heartbeatMs !== undefined) this.#send({ t: 'heartbeat', ms: this.#heartbeatMs });
+    for (const [url, all] of this.#subscribers) {
+      this.#receive({ t: 'state', url, state: { kind: 'waiting', retryAt: performance.now(), why: 'what held it has ended' } });
+      const keep = [...all.values()].some(Boolean);
+      if (keep || !this.#asleep) this.#send({ t: 'join', url, keep, whole: isWhole(all) });
     }
-    const streams = new Streams(browser);
-    const listener: Listener = { tell: receive };
-    queueMicrotask(() => streams.add(listener));
-    return (message) => streams.handle(listener, message);
   }
 
   #watch(): void {
@@ -144,7 +176,7 @@ class Hub {
     if (!this.#asleep) return;
     this.#asleep = false;
     for (const [url, all] of this.#subscribers)
-      if (![...all.values()].some(Boolean)) this.#send({ t: 'join', url, keep: false, whole: [...all.keys()].some(({ whole }) => whole) });
+      if (![...all.values()].some(Boolean)) this.#send({ t: 'join', url, keep: false, whole: isWhole(all) });
   }
 }
 

@@ -21,6 +21,8 @@ export type StreamState =
   | { readonly kind: 'ended' };
 
 export type Down =
+  /** Who holds the streams has this lock for as long as it lives. */
+  | { readonly t: 'worker'; readonly lock: string }
   | { readonly t: 'frame'; readonly url: string; readonly frame: Frame }
   /** Joined: whatever happens from now on comes as frames. `gap`: nothing of what was before, so that is to be read. */
   | { readonly t: 'live'; readonly url: string; readonly gap: boolean }
