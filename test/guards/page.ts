@@ -65,6 +65,27 @@ export const PAGE: readonly Guard[] = [
     test: 'ui/src/live/link.spec.ts',
   },
   {
+    guard: 'A thread is read to its newest letter.',
+    file: 'ui/src/lib/thread.ts',
+    find: 'cursor = next;',
+    replace: 'cursor = next === undefined ? next : undefined;',
+    test: 'ui/src/lib/thread.spec.ts',
+  },
+  {
+    guard: 'No letter is answered while later ones were not read.',
+    file: 'ui/src/lib/thread.ts',
+    find: 'if (one !== undefined || more) return one;',
+    replace: 'if (one !== undefined) return one;',
+    test: 'ui/src/lib/thread.spec.ts',
+  },
+  {
+    guard: 'Nobody answers a letter of his own.',
+    file: 'ui/src/lib/thread.ts',
+    find: "from !== me && from !== 'human'",
+    replace: "from !== '' || me === ''",
+    test: 'ui/src/lib/thread.spec.ts',
+  },
+  {
     guard: 'Another key opens no more streams than there is room for.',
     file: 'ui/src/live/streams.ts',
     find: '    this.#fill();\n    for (const held of anew)',

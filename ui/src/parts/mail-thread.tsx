@@ -1,9 +1,10 @@
 import { useRef, useSyncExternalStore, type ReactNode } from 'react';
 import { get, inCity, part, post } from '../api/client.js';
-import { useForbidden } from '../api/info.js';
+import { useForbidden, useSigning } from '../api/info.js';
 import type { Schemas } from '../api/types.js';
 import { useKeys } from '../lib/keys.js';
 import { visible } from '../lib/text.js';
+import { answeredOf, readThread } from '../lib/thread.js';
 import { outbox } from '../live/outbox.js';
 import { kinds, useCityRead } from '../live/use-read.js';
 import { useActing } from './acting.js';
@@ -30,10 +31,10 @@ export function MailThread({ city, id, known, onClose, onArchive, onMark }: Prop
   const { data, error, again } = useCityRead(
     city,
     `thread ${id}`,
-    async (signal) => {
-      const { items } = await get<Schemas['MailListBody']>(inCity(city, `mail/thread/${part(id)}`), { query: { limit: 500 }, signal });
-      return [...(items ?? [])].sort((a, b) => a.created_at.localeCompare(b.created_at));
-    },
+    (signal) =>
+      readThread((cursor) =>
+        get<Schemas['MailListBody']>(inCity(city, `mail/thread/${part(id)}`), { query: { limit: 500, cursor }, signal }),
+      ),
     kinds('mail.'),
   );
   // Who opens another thread, or signs in again, finds what he has begun to write here.
@@ -42,9 +43,12 @@ export function MailThread({ city, id, known, onClose, onArchive, onMark }: Prop
   const { failed, busy, act } = useActing(again);
   const box = useRef<HTMLTextAreaElement>(null);
   const not = useForbidden('operate');
-  const letters = data === undefined || data.some((one) => one.id === id) || known === undefined ? (data ?? []) : [...data, known];
-  const letter = letters.find((one) => one.id === id) ?? letters.at(-1);
-  const inBox = (one: Letter): boolean => data?.some((other) => other.id === one.id) === true;
+  const signing = useSigning();
+  const me = signing.kind === 'in' ? signing.info.caller.name : undefined;
+  const inBox = (one: Letter): boolean => data?.letters.some((other) => other.id === one.id) === true;
+  const letters = data === undefined || known === undefined || inBox(known) ? (data?.letters ?? []) : [...data.letters, known];
+  const shown = letters.find((one) => one.id === id) ?? letters.at(-1);
+  const letter = data === undefined ? undefined : answeredOf(data, id, me);
   useKeys('The thread', [{ keys: 'r', label: 'reply', run: () => box.current?.focus() }]);
   const reply = (): void =>
     act(
@@ -58,7 +62,7 @@ export function MailThread({ city, id, known, onClose, onArchive, onMark }: Prop
   return (
     <div className="flex min-h-full flex-col" data-thread={id}>
       <header className="flex items-start gap-3 border-b border-line p-4">
-        <h2 className="words min-w-0 flex-1 text-base font-semibold">{letter === undefined ? id : visible(letter.subject)}</h2>
+        <h2 className="words min-w-0 flex-1 text-base font-semibold">{shown === undefined ? id : visible(shown.subject)}</h2>
         <button type="button" aria-label="Close the thread" onClick={onClose} className="rounded-md p-2 text-muted hover:bg-raised">
           <Icon name="close" />
         </button>
@@ -72,6 +76,11 @@ export function MailThread({ city, id, known, onClose, onArchive, onMark }: Prop
         <div className="p-4">
           <Loading rows={3} />
         </div>
+      )}
+      {data !== undefined && data.left > 0 && (
+        <p className="px-4 pt-4 text-sm text-muted">
+          {data.left === 1 ? 'An older message is' : `${data.left} older messages are`} left out.
+        </p>
       )}
       {data !== undefined && letters.length === 0 && <p className="p-4 text-sm text-muted">It is archived, or is no longer there.</p>}
       <ol className="flex flex-1 flex-col divide-y divide-line">
@@ -103,6 +112,7 @@ export function MailThread({ city, id, known, onClose, onArchive, onMark }: Prop
           </li>
         ))}
       </ol>
+      {data?.more === true && <p className="p-4 text-sm text-warn">The thread goes on: later messages were not read.</p>}
       <form
         className="sticky bottom-0 flex flex-col gap-2 border-t border-line bg-panel p-4"
         onSubmit={(event) => {
@@ -113,7 +123,7 @@ export function MailThread({ city, id, known, onClose, onArchive, onMark }: Prop
         <textarea
           ref={box}
           aria-label="Reply"
-          placeholder={letter === undefined ? 'Reply' : `Reply to ${letter.from}`}
+          placeholder={letter === undefined ? 'Reply' : `Reply to ${visible(letter.from)}`}
           rows={3}
           value={body}
           onChange={(event) => outbox.write(draft, event.target.value)}
@@ -122,13 +132,20 @@ export function MailThread({ city, id, known, onClose, onArchive, onMark }: Prop
           }}
           className="field"
         />
+        {letters.length > 0 && letter === undefined && (
+          <p className="text-sm text-muted">
+            {data?.more === true
+              ? 'Open the message in the list to answer it.'
+              : 'Nobody else has written in it: there is nobody to answer.'}
+          </p>
+        )}
         <Button
           type="submit"
           look="primary"
           hotkey="mod+enter"
           className="self-end"
           not={not}
-          disabled={busy || body.trim() === '' || letter === undefined || !inBox(letter)}
+          disabled={busy || body.trim() === '' || letter === undefined}
         >
           Reply
         </Button>
