@@ -2,7 +2,8 @@ import { Link } from '@tanstack/react-router';
 import { useEffect, useState, type ReactNode } from 'react';
 import { get, inCity, part, post, Refusal, request } from '../api/client.js';
 import { useForbidden, useSigning } from '../api/info.js';
-import type { Bead, LoggedEvent, Schemas } from '../api/types.js';
+import { readPages } from '../api/pages.js';
+import type { Bead, LoggedEvent } from '../api/types.js';
 import { useKeys } from '../lib/keys.js';
 import { newerOf, type KeptBead } from '../lib/newer-bead.js';
 import { visible } from '../lib/text.js';
@@ -10,19 +11,27 @@ import { hub } from '../live/hub.js';
 import { streamOf } from '../live/use-list.js';
 import { useAgentNames } from '../live/agents.js';
 import { AskFor } from './acting.js';
-import { Age, Button, Confirm, Modal, Problem } from './basics.js';
+import { About, type Around, type Side } from './bead-about.js';
+import { Button, Confirm, Modal, Problem } from './basics.js';
 import { BeadForm } from './bead-form.js';
 import { BeadState } from './bead-state.js';
 import { CopyId, copyId } from './copy-id.js';
 import { Icon } from './icons.js';
-import { BeadLink } from './links.js';
 import { SlingDialog } from './sling.js';
-import { Words } from './words.js';
 
-type Dependency = Schemas['BeadDependency'];
-interface Around {
-  readonly down: readonly Dependency[];
-  readonly up: readonly Dependency[];
+/** What depends on a bead, or what it depends on: mostly few, and with each press so many more. */
+const FIRST = 100;
+const MORE = 1000;
+
+async function sideOf(path: string, direction: 'down' | 'up', presses: number, signal: AbortSignal): Promise<Side> {
+  const limit = presses === 0 ? FIRST : MORE;
+  const { items, total = items.length } = await readPages<Side['items'][number]>(
+    `${path}/dependencies`,
+    { direction, limit },
+    presses || 1,
+    signal,
+  );
+  return { items, total };
 }
 
 /** One bead, kept as its events tell it; what it depends on is read again when they name it. */
@@ -30,11 +39,12 @@ function useBead(
   city: string,
   id: string,
   known: Bead | undefined,
-): { bead: Bead | undefined; around: Around | undefined; error: unknown; again: () => void } {
+): { bead: Bead | undefined; around: Around | undefined; error: unknown; again: () => void; more: () => void } {
   const [{ bead }, setKept] = useState<KeptBead>({ bead: known, doubted: false });
   const [around, setAround] = useState<Around>();
   const [error, setError] = useState<unknown>();
   const [turn, setTurn] = useState(0);
+  const [presses, setPresses] = useState(0);
   useEffect(() => {
     return hub.join(streamOf(city), {
       live: (gap) => {
@@ -63,15 +73,10 @@ function useBead(
     const { signal } = stop;
     const path = inCity(city, `bead/${part(id)}`);
     const timer = setTimeout(() => {
-      Promise.all([
-        get<Bead>(path, { signal }),
-        ...(['down', 'up'] as const).map((direction) =>
-          get<{ items: Dependency[] | null }>(`${path}/dependencies`, { query: { direction, limit: 100 }, signal }),
-        ),
-      ])
+      Promise.all([get<Bead>(path, { signal }), sideOf(path, 'down', presses, signal), sideOf(path, 'up', presses, signal)])
         .then(([found, down, up]) => {
-          setKept((kept) => newerOf(kept, found as Bead));
-          setAround({ down: (down as { items: Dependency[] | null }).items ?? [], up: (up as { items: Dependency[] | null }).items ?? [] });
+          setKept((kept) => newerOf(kept, found));
+          setAround({ down, up });
           setError(undefined);
         })
         .catch((refused: unknown) => {
@@ -82,8 +87,8 @@ function useBead(
       clearTimeout(timer);
       stop.abort();
     };
-  }, [city, id, turn]);
-  return { bead, around, error, again: () => setTurn((before) => before + 1) };
+  }, [city, id, turn, presses]);
+  return { bead, around, error, again: () => setTurn((before) => before + 1), more: () => setPresses((before) => before + 1) };
 }
 
 interface Props {
@@ -97,7 +102,7 @@ interface Props {
 
 /** A bead with what can be done about it. */
 export function BeadPane({ city, id, known, onClose, children }: Props): ReactNode {
-  const { bead, around, error, again } = useBead(city, id, known);
+  const { bead, around, error, again, more } = useBead(city, id, known);
   const [failed, setFailed] = useState<unknown>();
   const [busy, setBusy] = useState(false);
   const [dialog, setDialog] = useState<'edit' | 'assign' | 'depend' | 'claim' | 'sling' | 'delete'>();
@@ -225,7 +230,7 @@ export function BeadPane({ city, id, known, onClose, children }: Props): ReactNo
           </Link>
         </nav>
       )}
-      {children ?? <About city={city} bead={bead} around={around} onRemove={not === undefined ? remove : undefined} />}
+      {children ?? <About city={city} bead={bead} around={around} onRemove={not === undefined ? remove : undefined} onMore={more} />}
       {children === undefined && (
         <Button look="bad" not={not} className="self-start" onClick={() => setDialog('delete')}>
           Delete
@@ -293,110 +298,6 @@ export function BeadPane({ city, id, known, onClose, children }: Props): ReactNo
   );
 }
 
-interface AboutProps {
-  readonly city: string;
-  readonly bead: Bead;
-  readonly around: Around | undefined;
-  readonly onRemove: ((other: string) => void) | undefined;
-}
-
-function About({ city, bead, around, onRemove }: AboutProps): ReactNode {
-  return (
-    <>
-      <dl className="grid grid-cols-[auto_1fr] gap-x-5 gap-y-1.5 text-sm">
-        <Fact name="Type">{bead.issue_type}</Fact>
-        <Fact name="Priority">{bead.priority === undefined ? undefined : `P${bead.priority}`}</Fact>
-        <Fact name="Assignee">{bead.assignee === undefined ? 'nobody' : visible(bead.assignee)}</Fact>
-        <Fact name="Claimed until">
-          {bead.claim?.lease_until === undefined ? undefined : new Date(bead.claim.lease_until).toLocaleString()}
-        </Fact>
-        <Fact name="Labels">{bead.labels?.length ? bead.labels.map(visible).join(', ') : undefined}</Fact>
-        <Fact name="Rig">{bead.rig}</Fact>
-        <Fact name="Parent">{bead.parent === undefined ? undefined : <BeadLink city={city} id={bead.parent} />}</Fact>
-        <Fact name="Created">
-          <Age at={bead.created_at} /> ago
-        </Fact>
-        {bead.updated_at !== undefined && (
-          <Fact name="Changed">
-            <Age at={bead.updated_at} /> ago
-          </Fact>
-        )}
-      </dl>
-      {bead.description !== undefined && bead.description !== '' && (
-        <div className="border-t border-line pt-4">
-          <Words text={bead.description} markdown />
-        </div>
-      )}
-      {around !== undefined && (
-        <>
-          <Dependencies title="It depends on" city={city} items={around.down} other={(one) => one.depends_on_id} onRemove={onRemove} />
-          <Dependencies title="Depend on it" city={city} items={around.up} other={(one) => one.issue_id} />
-        </>
-      )}
-      {bead.metadata !== undefined && Object.keys(bead.metadata).length > 0 && (
-        <details className="border-t border-line pt-3">
-          <summary className="min-h-6 cursor-pointer text-sm font-medium">Metadata</summary>
-          <dl className="mt-2 grid grid-cols-[auto_1fr] gap-x-5 gap-y-1 text-sm">
-            {Object.entries(bead.metadata).map(([name, value]) => (
-              <Fact key={name} name={visible(name)}>
-                {visible(value)}
-              </Fact>
-            ))}
-          </dl>
-        </details>
-      )}
-    </>
-  );
-}
-
 /** Open work that nothing blocks and nobody has. */
 const claimable = ({ status, is_blocked: blocked, claim }: Bead): boolean =>
   status === 'open' && blocked !== true && claim?.lease_until === undefined;
-
-function Fact({ name, children }: { name: string; children: ReactNode }): ReactNode {
-  if (children === undefined || children === '') return null;
-  return (
-    <>
-      <dt className="text-muted">{name}</dt>
-      <dd className="words min-w-0">{children}</dd>
-    </>
-  );
-}
-
-interface DependenciesProps {
-  readonly title: string;
-  readonly city: string;
-  readonly items: readonly Dependency[];
-  readonly other: (dependency: Dependency) => string;
-  readonly onRemove?: ((other: string) => void) | undefined;
-}
-
-function Dependencies({ title, city, items, other, onRemove }: DependenciesProps): ReactNode {
-  if (items.length === 0) return null;
-  return (
-    <section className="border-t border-line pt-3">
-      <h3 className="mb-1.5 text-sm font-medium">{title}</h3>
-      <ul className="flex flex-col gap-1">
-        {items.map((one) => (
-          <li key={`${other(one)} ${one.type}`} className="flex items-center gap-3 text-sm">
-            <BeadLink city={city} id={other(one)} />
-            <span className="min-w-0 truncate">{visible(one.title ?? '')}</span>
-            <span className="shrink-0 text-xs text-muted">
-              {one.type} · {one.status}
-            </span>
-            {onRemove !== undefined && (
-              <Button
-                look="quiet"
-                className="ml-auto"
-                aria-label={`Remove the dependency on ${other(one)}`}
-                onClick={() => onRemove(other(one))}
-              >
-                Remove
-              </Button>
-            )}
-          </li>
-        ))}
-      </ul>
-    </section>
-  );
-}

@@ -4,7 +4,7 @@ import type { Schemas } from '../api/types.js';
 import { visible } from '../lib/text.js';
 import { Button, Empty } from '../parts/basics.js';
 import { Frame, Shown } from './admin/frame.js';
-import { readAll } from './admin/pages.js';
+import { readAll } from '../api/pages.js';
 import { useRead } from './admin/read.js';
 import { download } from './admin/download.js';
 import { csv, dollars, short } from './admin/units.js';
