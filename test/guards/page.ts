@@ -86,6 +86,20 @@ export const PAGE: readonly Guard[] = [
     test: 'ui/src/lib/thread.spec.ts',
   },
   {
+    guard: 'A list of beads keeps no descriptions.',
+    file: 'ui/src/lib/bead-row.ts',
+    find: "const { description = '', metadata: _, ...row } = bead;",
+    replace: "const { description = '', ...row } = bead;",
+    test: 'ui/src/lib/bead-row.spec.ts',
+  },
+  {
+    guard: 'What a row does not know of a bead is read before it is changed.',
+    file: 'ui/src/lib/bead-row.ts',
+    find: 'row?.has_description === true ? undefined : row',
+    replace: 'row?.id === undefined ? undefined : row',
+    test: 'ui/src/lib/bead-row.spec.ts',
+  },
+  {
     guard: 'Another key opens no more streams than there is room for.',
     file: 'ui/src/live/streams.ts',
     find: '    this.#fill();\n    for (const held of anew)',

@@ -1,6 +1,7 @@
 import { get, inCity, isBarred } from '../api/client.js';
 import type { Bead, LoggedEvent } from '../api/types.js';
 import { Assignees, matches, type BeadFilter } from '../lib/bead-filter.js';
+import { rowOf } from '../lib/bead-row.js';
 import { ORDERS, type BeadSort } from '../lib/bead-order.js';
 import { againOf } from './again.js';
 import { onFrame } from './frame.js';
@@ -13,7 +14,14 @@ const PAGE = 1000;
 
 export function beadsOf(city: string, filter: BeadFilter, sort: BeadSort = 'created_at'): Made<Bead> {
   const { status, ...rest } = filter;
-  const query = { ...rest, ...(status === 'all' ? { all: true } : { status }), ...(sort === 'created_at' ? {} : { sort }) };
+  // Words may be of the description: whether a bead that has changed still has them, that alone tells.
+  const short = filter.text === undefined;
+  const query = {
+    ...rest,
+    ...(status === 'all' ? { all: true } : { status }),
+    ...(sort === 'created_at' ? {} : { sort }),
+    ...(short ? { view: 'summary' } : {}),
+  };
   const assignees = new Assignees(filter);
   const list = new LiveList<Bead>({
     read: async (cursor) => {
@@ -38,7 +46,7 @@ export function beadsOf(city: string, filter: BeadFilter, sort: BeadSort = 'crea
     // What a client has recorded has no revision, and says nothing of what is there.
     if (bead?.id === undefined || bead.revision === undefined) return;
     if (type === 'bead.deleted') list.remove(bead.id);
-    else list.put(bead);
+    else list.put(short ? rowOf(bead) : bead);
     if (type !== 'bead.deleted' && assignees.isUnknown(bead)) asking.want();
   };
   return { list, event, stop: () => void (left = true) };

@@ -2,6 +2,7 @@ import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { memo, useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore, type ReactNode } from 'react';
 import { useForbidden } from '../api/info.js';
 import { useStreamState } from '../app/connection.js';
+import { wholeOf } from '../lib/bead-row.js';
 import type { BeadFilter } from '../lib/bead-filter.js';
 import { sortOf } from '../lib/bead-order.js';
 import { useKeys } from '../lib/keys.js';
@@ -144,7 +145,7 @@ export function Beads(): ReactNode {
         </section>
         {open !== undefined && (
           <aside aria-label={`Bead ${open}`} className="w-full overflow-auto border-l border-line bg-panel lg:w-[30rem] xl:w-[36rem]">
-            <BeadPane key={open} city={city} id={open} known={list.get(open)} onClose={() => show(undefined)} />
+            <BeadPane key={open} city={city} id={open} known={wholeOf(list.get(open))} onClose={() => show(undefined)} />
           </aside>
         )}
         {creating !== undefined && (

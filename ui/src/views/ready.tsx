@@ -2,6 +2,7 @@ import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useCallback, useMemo, useState, type ReactNode } from 'react';
 import { get, inCity } from '../api/client.js';
 import type { Bead, Schemas } from '../api/types.js';
+import { wholeOf } from '../lib/bead-row.js';
 import { useKeys } from '../lib/keys.js';
 import { NOTHING, within } from '../lib/selection.js';
 import { visible } from '../lib/text.js';
@@ -22,7 +23,7 @@ export function Ready(): ReactNode {
   const { city } = useParams({ from: '/c/$city/ready' });
   const { bead: open, route, rig, who } = useSearch({ from: '/c/$city/ready' });
   const navigate = useNavigate({ from: '/c/$city/ready' });
-  const query = { routed_to: route, rig, limit: MOST, ...(who === 'nobody' ? { unassigned: true } : {}) };
+  const query = { routed_to: route, rig, limit: MOST, view: 'summary', ...(who === 'nobody' ? { unassigned: true } : {}) };
   // Which beads are ready follows from what others do: the service says it.
   const { data, error, again } = useCityRead(
     city,
@@ -121,7 +122,13 @@ export function Ready(): ReactNode {
         </section>
         {open !== undefined && (
           <aside aria-label={`Bead ${open}`} className="w-full overflow-auto border-l border-line bg-panel lg:w-[30rem] xl:w-[36rem]">
-            <BeadPane key={open} city={city} id={open} known={rows.find(({ id }) => id === open)} onClose={() => show(undefined)} />
+            <BeadPane
+              key={open}
+              city={city}
+              id={open}
+              known={wholeOf(rows.find(({ id }) => id === open))}
+              onClose={() => show(undefined)}
+            />
           </aside>
         )}
       </div>
