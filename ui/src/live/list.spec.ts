@@ -219,7 +219,10 @@ describe('a list that is joined, read and kept', () => {
     expect(list.snapshot().ids).toEqual(list.snapshot().rows.map(({ id }) => id));
     list.put({ id: 't30', revision: 2, open: false });
     list.flush();
-    expect(list.snapshot()).toMatchObject({ total: 38, phase: 'live' });
+    // One that is all here counts itself.
+    list.count(99, true);
+    list.flush();
+    expect(list.snapshot()).toMatchObject({ total: 38, least: false, phase: 'live' });
   });
 
   it('keeps no more than its bound, and says that there is more', async () => {
@@ -242,6 +245,9 @@ describe('a list that is joined, read and kept', () => {
     list.flush();
     expect(list.snapshot().rows).toHaveLength(30);
     expect(list.snapshot().rows[0]!.id).toBe('n0');
+    list.count(1020, false);
+    list.flush();
+    expect(list.snapshot()).toMatchObject({ total: 1020, least: false, cut: true });
   });
 
   it('keeps no more than its bound where its first read has failed, either', async () => {

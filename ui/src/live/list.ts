@@ -114,6 +114,13 @@ export class LiveList<T> {
     return this.#error;
   }
 
+  /** What the service counts by now, where the rows tell it no more. */
+  count(total: number, least: boolean): void {
+    this.#counted = total;
+    this.#least = least;
+    this.#changed();
+  }
+
   get(id: string): T | undefined {
     return this.#rows.get(id)?.item;
   }
