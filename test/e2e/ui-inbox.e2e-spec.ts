@@ -113,6 +113,26 @@ described('the page', () => {
     await page.context().close();
   });
 
+  it('says how many depend on a bead, and shows them all, and what it is for', async () => {
+    const { id } = (await a.post(`${city}/beads`, { title: 'Root', description: 'For all of them', labels: ['root'] })).body as {
+      id: string;
+    };
+    for (let i = 0; i < 130; i++) expect((await a.post(`${city}/beads`, { title: `Needs ${i}`, needs: [id] })).status).toBe(201);
+    const page = await open('/c/alpha/beads?label=root');
+    const listed = page.waitForResponse((response) => response.url().includes('/alpha/beads?'));
+    await page.reload();
+    expect(await (await listed).text()).not.toContain('For all of them');
+    await page.locator(`[data-bead="${id}"]`).click();
+    const pane = page.locator(`[data-bead-pane="${id}"]`);
+    await pane.getByText('For all of them').waitFor();
+    const around = pane.locator('section').filter({ hasText: 'Depend on it' });
+    await around.getByText('100 of 130').waitFor();
+    await around.getByRole('button', { name: 'Show more' }).click();
+    await eventually(async () => (await around.getByRole('listitem').count()) === 130 || undefined);
+    expect(await around.getByRole('button', { name: 'Show more' }).count()).toBe(0);
+    await page.context().close();
+  });
+
   it('shows of a log that stands still what fits filters that are set then', async () => {
     for (const type of ['odd.one', 'odd.two']) await a.post(`${city}/events`, { type, actor: 'ann' });
     const page = await open('/c/alpha/events');
@@ -156,6 +176,31 @@ described('the page', () => {
     await page.locator(`[data-mail="${first}"] button`).click();
     await page.locator(`[data-thread="${first}"]`).waitFor();
     expect(await box.inputValue()).toBe('Not sent yet');
+    await page.context().close();
+  });
+
+  it('shows the newest of a long thread, and answers whom it is from, twice', async () => {
+    const long = 'line of the log\n'.repeat(15_500);
+    const { body: first } = await a.post(`${city}/mail`, { to: 'human', from: 'mayor', subject: 'Reports', body: 'The first' });
+    for (let i = 0; i < 10; i++)
+      expect((await a.post(`${city}/mail/${first.id}/reply`, { from: 'human', body: `${i} ${long}` })).status).toBe(201);
+    const { items } = (await a.get(`${city}/mail?agent=mayor&limit=1`)).body as { items: { id: string }[] };
+    const newest = await a.post(`${city}/mail/${items[0]!.id}/reply`, { from: 'mayor', body: 'Which branch?' });
+    expect(newest.status).toBe(201);
+    expect((await a.post(`${city}/mail/${first.id}/read`)).status).toBe(200);
+    const page = await open('/?kind=mail');
+    await page.getByText('Re: Reports').first().click();
+    await page.locator(`[data-letter="${newest.body.id}"]`).getByText('Which branch?').waitFor();
+    const box = page.getByLabel('Reply', { exact: true });
+    for (const text of ['main', 'and dev']) {
+      const answered = page.waitForResponse((response) => response.url().endsWith('/reply'));
+      await box.fill(text);
+      await page.keyboard.press('Control+Enter');
+      const response = await answered;
+      expect([response.status(), ((await response.json()) as { to: string }).to]).toEqual([201, 'mayor']);
+      expect(response.url()).toContain(newest.body.id);
+      await page.locator('[data-letter]').getByText(text, { exact: true }).waitFor();
+    }
     await page.context().close();
   });
 

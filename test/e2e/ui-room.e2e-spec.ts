@@ -93,6 +93,20 @@ described('the page where there is little room', () => {
     await a.post(`${city}/session/${id}/close`);
   });
 
+  it('lets somebody say when a message is for', async () => {
+    const id = await session('hello');
+    const page = await watched.open(`${base}/ui/c/alpha/sessions/${id}`, SMALL[0]);
+    const [box, when] = [page.getByRole('textbox', { name: 'Message' }), page.getByLabel('When')];
+    await when.selectOption('follow_up');
+    await box.fill('after that');
+    expect((await box.boundingBox())!.width).toBeGreaterThan(300);
+    const said = page.waitForRequest((request) => request.url().endsWith('/submit'));
+    await page.getByRole('button', { name: /^Send/ }).click();
+    expect((await said).postDataJSON()).toEqual({ message: 'after that', intent: 'follow_up' });
+    await page.context().close();
+    await a.post(`${city}/session/${id}/close`);
+  });
+
   it('complains about nothing', () => {
     expect(watched.complaints).toEqual([]);
   });

@@ -106,6 +106,18 @@ described('who is signed in on the page', () => {
     await context.close();
   });
 
+  it('signs out on a phone', async () => {
+    const { key } = await make('roaming');
+    const context = await watched.context({ width: 375, height: 600 });
+    const page = await start(context, `settings#key=${key}`);
+    await page.getByRole('button', { name: 'More', exact: true }).click();
+    await page.getByRole('dialog').getByTitle('roaming', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel('API key').waitFor();
+    expect(await page.evaluate("sessionStorage.getItem('svc.key')")).toBeNull();
+    await context.close();
+  });
+
   it('is told of a new version of the service, and goes on until he reloads', async () => {
     const { key } = await make('before');
     const context = await watched.context();

@@ -135,6 +135,22 @@ const ViewLink = ({ view, city, className = ITEM }: { view: View; city: string |
   </Link>
 );
 
+/** Whose key it is, and its way out. */
+function SignOut({ className = '' }: { className?: string }): ReactNode {
+  const signing = useSigning();
+  const caller = signing.kind === 'in' ? signing.info.caller : undefined;
+  return caller?.kind === 'key' ? (
+    <div className={`flex items-center justify-between gap-2 px-2.5 text-xs text-muted ${className}`}>
+      <span className="truncate" title={caller.name}>
+        {caller.name}
+      </span>
+      <Button look="quiet" className="shrink-0 whitespace-nowrap" onClick={forgetKey}>
+        Sign out
+      </Button>
+    </div>
+  ) : null;
+}
+
 interface RailProps {
   readonly city: string | undefined;
   readonly count: number;
@@ -143,8 +159,6 @@ interface RailProps {
 
 function Rail({ city, count, onPalette }: RailProps): ReactNode {
   const dark = useDark();
-  const signing = useSigning();
-  const caller = signing.kind === 'in' ? signing.info.caller : undefined;
   return (
     <nav aria-label="Views" className="hidden w-56 shrink-0 flex-col border-r border-line bg-panel md:flex">
       <div className="flex flex-col gap-1.5 p-3 pb-2">
@@ -197,16 +211,7 @@ function Rail({ city, count, onPalette }: RailProps): ReactNode {
             <Icon name={dark ? 'sun' : 'moon'} size={16} />
           </button>
         </div>
-        {caller?.kind === 'key' && (
-          <div className="flex items-center justify-between gap-2 px-2.5 text-xs text-muted">
-            <span className="truncate" title={caller.name}>
-              {caller.name}
-            </span>
-            <Button look="quiet" className="shrink-0 whitespace-nowrap" onClick={forgetKey}>
-              Sign out
-            </Button>
-          </div>
-        )}
+        <SignOut />
       </div>
     </nav>
   );
@@ -292,6 +297,7 @@ function More({ city, onClose }: { city: string | undefined; onClose: () => void
           <Icon name="moon" size={16} /> Light or dark
         </button>
       </nav>
+      <SignOut className="min-h-11 border-t border-line pt-2" />
     </Modal>
   );
 }

@@ -196,9 +196,12 @@ const TONES = { good: 'text-good', warn: 'text-warn', bad: 'text-bad', quiet: 't
 export type Tone = keyof typeof TONES;
 const SHAPES: Readonly<Record<Tone, string>> = { good: '●', warn: '◆', bad: '▲', quiet: '○', accent: '◐' };
 
-/** A state is a word, a shape and a colour: each alone is enough. */
-export const State = ({ tone, children }: { tone: Tone; children: ReactNode }): ReactNode => (
-  <span className={`inline-flex items-center gap-1 whitespace-nowrap text-sm ${TONES[tone]}`}>
+/**
+ * A state is a word, a shape and a colour: each alone is enough.
+ * @param long a sentence, which has more than one line where that is narrow.
+ */
+export const State = ({ tone, children, long = false }: { tone: Tone; children: ReactNode; long?: boolean }): ReactNode => (
+  <span className={`inline-flex gap-1 text-sm ${long ? 'items-baseline' : 'items-center whitespace-nowrap'} ${TONES[tone]}`}>
     <span aria-hidden="true" className="text-[0.7em]">
       {SHAPES[tone]}
     </span>

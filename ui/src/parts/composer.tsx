@@ -23,6 +23,7 @@ export function Composer({ city, id, capabilities, onAccepted }: Props): ReactNo
   const [intent, setIntent] = useState<Intent>('default');
   const box = useRef<HTMLTextAreaElement>(null);
   const not = useForbidden('operate');
+  const choice = capabilities?.supports_follow_up === true || capabilities?.supports_interrupt_now === true;
   const send = async (): Promise<void> => {
     if (text.trim() === '' || not !== undefined) return;
     const wish = { message: text, intent };
@@ -52,7 +53,7 @@ export function Composer({ city, id, capabilities, onAccepted }: Props): ReactNo
         </p>
       ))}
       {error !== undefined && <Problem error={error} />}
-      <div className="flex items-end gap-2">
+      <div className="flex flex-wrap items-end justify-end gap-2 sm:flex-nowrap">
         <textarea
           ref={box}
           aria-label="Message"
@@ -66,18 +67,13 @@ export function Composer({ city, id, capabilities, onAccepted }: Props): ReactNo
               void send();
             }
           }}
-          className="field resize-none"
+          className={`field min-w-0 flex-1 resize-none ${choice ? 'basis-full sm:basis-0' : ''}`}
         />
-        {capabilities !== undefined && (capabilities.supports_follow_up || capabilities.supports_interrupt_now) && (
-          <select
-            aria-label="When"
-            value={intent}
-            onChange={(event) => setIntent(event.target.value as Intent)}
-            className="field hidden w-auto sm:block"
-          >
+        {choice && (
+          <select aria-label="When" value={intent} onChange={(event) => setIntent(event.target.value as Intent)} className="field w-auto">
             <option value="default">Now</option>
-            {capabilities.supports_follow_up && <option value="follow_up">After the turn</option>}
-            {capabilities.supports_interrupt_now && <option value="interrupt_now">Instead of the turn</option>}
+            {capabilities?.supports_follow_up === true && <option value="follow_up">After the turn</option>}
+            {capabilities?.supports_interrupt_now === true && <option value="interrupt_now">Instead of the turn</option>}
           </select>
         )}
         <Button type="submit" look="primary" hotkey="mod+enter" not={not} disabled={text.trim() === ''}>

@@ -86,7 +86,7 @@ export function Maintenance(): ReactNode {
                   [
                     'Now',
                     in_flight ? (
-                      <State tone="accent">
+                      <State tone="accent" long>
                         a cycle is at work{in_flight_start === undefined ? '' : `, since ${new Date(in_flight_start).toLocaleTimeString()}`}
                       </State>
                     ) : (
@@ -98,7 +98,9 @@ export function Maintenance(): ReactNode {
                     enabled ? (
                       `every ${ago(interval_seconds * 1000)}`
                     ) : (
-                      <State tone="warn">switched off: [maintenance.dolt] of city.toml has enabled = false</State>
+                      <State tone="warn" long>
+                        switched off: [maintenance.dolt] of city.toml has enabled = false
+                      </State>
                     ),
                   ],
                   ['Next', next_scheduled === undefined ? undefined : new Date(next_scheduled).toLocaleString()],
