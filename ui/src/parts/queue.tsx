@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react';
+import { useState, type ReactNode } from 'react';
 import { get, inCity, part, post, request } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
 import type { LoggedEvent, Schemas } from '../api/types.js';
@@ -41,8 +41,11 @@ export function Queue({ city, id, queue }: Props): ReactNode {
   const wishes = useWishes();
   const not = useForbidden('operate');
   const path = inCity(city, `session/${part(id)}/messages`);
+  // It stays unconfirmed when it was sent again, which is another message: once is enough.
+  const [sent, setSent] = useState<ReadonlySet<string>>(new Set());
   const shown = (queue.data ?? []).filter(
-    ({ status, ended_at: at }) => status !== 'unconfirmed' || at === undefined || Date.now() - new Date(at).getTime() < HOUR_MS,
+    ({ id: one, status, ended_at: at }) =>
+      !sent.has(one) && (status !== 'unconfirmed' || at === undefined || Date.now() - new Date(at).getTime() < HOUR_MS),
   );
   if (shown.length === 0 && failed === undefined) return null;
   return (
@@ -71,7 +74,10 @@ export function Queue({ city, id, queue }: Props): ReactNode {
                 onClick={() =>
                   act(
                     () => wishes.send(one.id, (idempotencyKey) => post(path, { message: one.message }, { idempotencyKey })),
-                    queue.again,
+                    () => {
+                      setSent((before) => new Set(before).add(one.id));
+                      queue.again();
+                    },
                     `send ${one.id}`,
                   )
                 }

@@ -44,8 +44,11 @@ export function FormulaEditor({ city, name, source, revision, names = [], onDone
     setAnswer(undefined);
     work.then(then, setError).finally(() => setBusy(false));
   };
+  /** What is overwritten is what the page shows by now, and nothing later than that. */
   const save = (over = false): void =>
-    run(request('PUT', path, { file: text, ...(over || name === undefined ? {} : { ifMatch: read }) }), () => onDone(called.trim()));
+    run(request('PUT', path, { file: text, ...(name === undefined ? {} : { ifMatch: over ? revision : read }) }), () =>
+      onDone(called.trim()),
+    );
   return (
     <Modal title={name === undefined ? 'New formula' : `The file of ${name}`} onClose={onClose} wide>
       <form
