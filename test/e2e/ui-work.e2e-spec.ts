@@ -329,6 +329,11 @@ withBrowser("views of work on the operator's page", () => {
     await page.keyboard.press('z');
     await order.getByRole('button', { name: 'Pause' }).waitFor();
     await watcher.go(page, '/ui/c/alpha/orders/digest');
+    // Its key is there with what it is about.
+    await page
+      .getByRole('button', { name: /^Fire now/ })
+      .and(page.locator(':enabled'))
+      .waitFor();
     await page.keyboard.press('f');
     await page.getByRole('button', { name: 'Fire', exact: true }).click();
     await page.locator('[data-firing]').getByText('success').waitFor();
