@@ -37,7 +37,7 @@ const ways: Ways = {
     queueMicrotask(() => streams.add(listener));
     return (message) => streams.handle(listener, message);
   },
-  lock: (name, then) => void navigator.locks.request(name, then),
+  lock: (name, then, shared = false) => void navigator.locks.request(name, { mode: shared ? 'shared' : 'exclusive' }, then),
   wait: (ms, then) => {
     const timer = setTimeout(then, ms);
     return () => clearTimeout(timer);
@@ -147,7 +147,8 @@ class Hub {
 
   /** Whoever holds the streams now knows nothing of this page: all is asked for, and read, again. */
   #again(): void {
-    if (this.#key !== undefined) this.#send({ t: 'key', key: this.#key, offered: true });
+    // That somebody has signed out the old one may not have told the others any more.
+    if (this.#key !== undefined) this.#send({ t: 'key', key: this.#key, offered: this.#key !== null });
     if (this.#heartbeatMs !== undefined) this.#send({ t: 'heartbeat', ms: this.#heartbeatMs });
     for (const [url, all] of this.#subscribers) {
       this.#receive({ t: 'state', url, state: { kind: 'waiting', retryAt: performance.now(), why: 'what held it has ended' } });

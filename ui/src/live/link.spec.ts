@@ -9,6 +9,7 @@ function start({ workers = true } = {}) {
   const waiting = new Map<string, () => unknown>();
   const timers = new Set<() => void>();
   const released: string[] = [];
+  const shared: string[] = [];
   let agains = 0;
   let names = 0;
   const link = new Link(
@@ -21,7 +22,8 @@ function start({ workers = true } = {}) {
         return one.worker;
       },
       here: () => (message) => stayed.push(message),
-      lock: (name, then) => {
+      lock: (name, then, together = false) => {
+        if (together) shared.push(name);
         // Nobody else has that of a page; that of a worker is free once it has died.
         if (name.startsWith('worker')) waiting.set(name, then);
         else void then()?.then(() => released.push(name));
@@ -41,6 +43,7 @@ function start({ workers = true } = {}) {
     received,
     stayed,
     released,
+    shared,
     again: () => agains,
     say: (nth: number, data: Down) => begun[nth]!.worker.port.onmessage!({ data }),
     die: (name: string) => waiting.get(name)!(),
@@ -64,6 +67,12 @@ describe('Link', () => {
     expect(received).toEqual([KEY]);
   });
 
+  it('waits for the end of a worker beside all other pages, and not behind them', () => {
+    const { say, shared } = start();
+    say(0, { t: 'worker', lock: 'worker-1' });
+    expect(shared).toEqual(['worker-1']);
+  });
+
   it('stays in the page where the file of the worker cannot be loaded', () => {
     const { link, begun, stayed, again } = start();
     begun[0]!.worker.onerror!();
@@ -80,9 +89,17 @@ describe('Link', () => {
     expect([stayed, received, released, begun[0]!.closed, again()]).toEqual([[{ t: 'wake' }], [], ['page-1'], true, 1]);
   });
 
-  it('leaves no worker that has once said something', () => {
-    const { link, begun, stayed, say, pass } = start();
+  it('stays in the page where the worker has died before it said how that is told', () => {
+    const { link, stayed, say, pass } = start();
     say(0, KEY);
+    pass();
+    link.send({ t: 'wake' });
+    expect(stayed).toEqual([{ t: 'wake' }]);
+  });
+
+  it('leaves no worker that has once said how its end is told', () => {
+    const { link, begun, stayed, say, pass } = start();
+    say(0, { t: 'worker', lock: 'worker-1' });
     pass();
     begun[0]!.worker.onerror!();
     link.send({ t: 'wake' });

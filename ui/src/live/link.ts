@@ -15,13 +15,13 @@ export interface Ways {
   readonly worker: () => Worker | undefined;
   /** Holds the streams in this page. */
   readonly here: (receive: (message: Down) => void) => (message: Up) => void;
-  /** Has the lock of that name from `then` on, until what that returns is settled. */
-  readonly lock: (name: string, then: () => Promise<void> | undefined) => void;
+  /** Has the lock of that name from `then` on, until what that returns is settled. With `shared` beside all others who share it. */
+  readonly lock: (name: string, then: () => Promise<void> | undefined, shared?: boolean) => void;
   readonly wait: (ms: number, then: () => void) => () => void;
   readonly name: () => string;
 }
 
-/** A worker that has said nothing for so long is none. */
+/** A worker that has not said for so long how its end is told is none. */
 const SLOW_MS = 10_000;
 
 /**
@@ -67,13 +67,18 @@ export class Link {
     worker.onerror = unheard;
     port.onmessage = ({ data }) => {
       if (over) return;
+      if (data.t !== 'worker') return this.receive(data);
       heard = true;
       stop();
-      if (data.t !== 'worker') return this.receive(data);
-      this.ways.lock(data.lock, () => {
-        leave(() => this.#connect());
-        return undefined;
-      });
+      // A page that is frozen would have it to itself for ever, and all others wait behind it.
+      this.ways.lock(
+        data.lock,
+        () => {
+          leave(() => this.#connect());
+          return undefined;
+        },
+        true,
+      );
     };
     this.ways.lock(lock, () => {
       port.postMessage({ t: 'hello', lock });
