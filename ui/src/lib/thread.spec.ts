@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { answeredOf, readThread, type Thread, type ThreadPage } from './thread.js';
+import type { LoggedEvent } from '../api/types.js';
+import { answeredOf, isOfThread, readThread, withKnown, type Thread, type ThreadPage } from './thread.js';
 
 type Letter = Thread['letters'][number];
 const letter = (nth: number, from = 'mayor', more: Partial<Letter> = {}): Letter =>
@@ -54,6 +55,23 @@ describe('a thread', () => {
     expect(answeredOf(whole([asked, letter(2, 'scout', { to: 'mayor', cc: ['human'] }), mine]), 'thread-1', 'api')?.id).toBe('m-2');
     expect(answeredOf(whole([aside, mine]), 'thread-1', 'api')).toBe(aside);
     expect(answeredOf(whole([mine, letter(5, 'human', { to: 'human' })]), 'thread-1', 'api')).toBeUndefined();
+  });
+
+  it('has the letter that was opened where it belongs, and answers it, where the thread was not read to it', () => {
+    const [first, second, third] = [letter(1), letter(2), letter(3)];
+    const found = withKnown({ letters: [second, third], left: 1, more: false }, first);
+    expect(found).toEqual({ letters: [first, second, third], left: 1, more: false });
+    expect(answeredOf(found, 'm-1', 'api')).toBe(first);
+    expect(withKnown(found, second)).toBe(found);
+    expect(answeredOf(withKnown({ letters: [first], left: 0, more: true }, third), 'm-3', 'api')).toBe(third);
+  });
+
+  it('is read again after events of its own letters, and of none of other threads', () => {
+    const event = (type: string, payload: object): LoggedEvent => ({ type, payload }) as LoggedEvent;
+    const sent = event('mail.sent', { message: { thread_id: 'thread-1' } });
+    expect([isOfThread(sent, 'thread-1'), isOfThread(sent, 'thread-2'), isOfThread(sent, undefined)]).toEqual([true, false, true]);
+    expect(isOfThread(event('mail.read', {}), 'thread-2')).toBe(true);
+    expect(isOfThread(event('bead.created', {}), 'thread-2')).toBe(false);
   });
 
   it('is answered at the letter that was opened, unless that is of whoever answers', () => {

@@ -1,4 +1,4 @@
-import type { Schemas } from '../api/types.js';
+import type { LoggedEvent, Schemas } from '../api/types.js';
 
 type Letter = Schemas['Message'];
 export type ThreadPage = Pick<Schemas['MailListBody'], 'items' | 'next_cursor'>;
@@ -37,6 +37,19 @@ export async function readThread(read: (cursor: string | undefined) => Promise<T
     if (cursor === undefined) break;
   }
   return { letters: letters.sort((a, b) => a.created_at.localeCompare(b.created_at)), left, more: cursor !== undefined };
+}
+
+/** With one that the list has and the thread does not: an older one that was left out, or one that is archived. */
+export function withKnown(thread: Thread, known: Letter | undefined): Thread {
+  if (known === undefined || thread.letters.some(({ id }) => id === known.id)) return thread;
+  return { ...thread, letters: [...thread.letters, known].sort((a, b) => a.created_at.localeCompare(b.created_at)) };
+}
+
+/** Whether an event may change a thread: a long one is many reads, and most mail of a city is of others. */
+export function isOfThread({ type, payload }: LoggedEvent, thread: string | undefined): boolean {
+  if (!type.startsWith('mail.')) return false;
+  const of = (payload as { readonly message?: { readonly thread_id?: string } }).message?.thread_id;
+  return of === undefined || thread === undefined || of === thread;
 }
 
 const isToPeople = ({ to, cc }: Letter): boolean => to === 'human' || cc?.includes('human') === true;

@@ -4,9 +4,9 @@ import { useForbidden, useSigning } from '../api/info.js';
 import type { Schemas } from '../api/types.js';
 import { useKeys } from '../lib/keys.js';
 import { visible } from '../lib/text.js';
-import { answeredOf, readThread } from '../lib/thread.js';
+import { answeredOf, isOfThread, readThread, withKnown } from '../lib/thread.js';
 import { outbox } from '../live/outbox.js';
-import { kinds, useCityRead } from '../live/use-read.js';
+import { useCityRead } from '../live/use-read.js';
 import { useActing } from './acting.js';
 import { Age, Button, Problem, State } from './basics.js';
 import { Icon } from './icons.js';
@@ -19,23 +19,33 @@ interface Props {
   readonly city: string;
   /** A message of it. */
   readonly id: string;
-  /** What the list has of it: an archived message is in no thread any more. */
+  /** What the list has of it: an archived message is in no thread any more, and one of long ago is left out of a long one. */
   readonly known: Letter | undefined;
+  /** The list is of archived messages: nobody can answer them. */
+  readonly archived: boolean;
   readonly onClose: () => void;
   readonly onArchive: (letter: Letter) => void;
   readonly onMark: (letter: Letter, read: boolean) => void;
 }
 
 /** Everything that was said about one thing, the oldest first, and the answer. */
-export function MailThread({ city, id, known, onClose, onArchive, onMark }: Props): ReactNode {
-  const { data, error, again } = useCityRead(
+export function MailThread({ city, id, known, archived, onClose, onArchive, onMark }: Props): ReactNode {
+  const thread = useRef<string>(undefined);
+  const {
+    data: read,
+    error,
+    again,
+  } = useCityRead(
     city,
     `thread ${id}`,
-    (signal) =>
-      readThread((cursor) =>
+    async (signal) => {
+      const found = await readThread((cursor) =>
         get<Schemas['MailListBody']>(inCity(city, `mail/thread/${part(id)}`), { query: { limit: 500, cursor }, signal }),
-      ),
-    kinds('mail.'),
+      );
+      thread.current = found.letters[0]?.thread_id;
+      return found;
+    },
+    (event) => isOfThread(event, thread.current),
   );
   // Who opens another thread, or signs in again, finds what he has begun to write here.
   const draft = `svc.reply.${city}/${id}`;
@@ -45,10 +55,11 @@ export function MailThread({ city, id, known, onClose, onArchive, onMark }: Prop
   const not = useForbidden('operate');
   const signing = useSigning();
   const me = signing.kind === 'in' ? signing.info.caller.name : undefined;
-  const inBox = (one: Letter): boolean => data?.letters.some((other) => other.id === one.id) === true;
-  const letters = data === undefined || known === undefined || inBox(known) ? (data?.letters ?? []) : [...data.letters, known];
+  const inBox = (one: Letter): boolean => read?.letters.some((other) => other.id === one.id) === true;
+  const data = read === undefined ? undefined : withKnown(read, known);
+  const letters = data?.letters ?? [];
   const shown = letters.find((one) => one.id === id) ?? letters.at(-1);
-  const letter = data === undefined ? undefined : answeredOf(data, id, me);
+  const letter = read === undefined ? undefined : answeredOf(withKnown(read, archived ? undefined : known), id, me);
   useKeys('The thread', [{ keys: 'r', label: 'reply', run: () => box.current?.focus() }]);
   const reply = (): void =>
     act(

@@ -88,6 +88,7 @@ export function Mail(): ReactNode {
             city={city}
             id={thread}
             known={rows.find(({ id }) => id === thread)}
+            archived={status === 'archived'}
             onClose={() => set({ thread: undefined })}
             onArchive={setArchiving}
             onMark={mark}
