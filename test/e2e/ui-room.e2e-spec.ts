@@ -81,7 +81,7 @@ described('the page where there is little room', () => {
     const last = card.getByText('step 60').last();
     await allow(page).and(page.locator(':enabled')).waitFor();
     await page.keyboard.press('1');
-    await card.getByRole('button', { name: /^Again, it would do more than was in sight/ }).waitFor();
+    await card.getByRole('button', { name: /^Again, there is more than was in sight/ }).waitFor();
     expect(await waits(id)).toBe(true);
     await last.waitFor();
     // What is asked for once more is in sight, and a press that comes at once is none.
@@ -90,6 +90,22 @@ described('the page where there is little room', () => {
     await card.waitFor({ state: 'detached' });
     await eventually(async () => !(await waits(id)) || undefined);
     await page.context().close();
+    await a.post(`${city}/session/${id}/close`);
+  });
+
+  it('leaves the view of a session where it is when it scrolls to what was never in sight', async () => {
+    const id = await session(`ask build.sh ${LONG}`);
+    for (const look of SMALL) {
+      const page = await watched.open(`${base}/ui/c/alpha/sessions/${id}`, look);
+      const card = page.locator('[data-ask]');
+      await allow(page).and(page.locator(':enabled')).waitFor();
+      await page.keyboard.press('1');
+      await card.getByRole('button', { name: /^Again, there is more than was in sight/ }).waitFor();
+      expect(await page.locator('main').evaluate((main) => main.scrollTop)).toBe(0);
+      expect(await isHit(page.getByRole('heading', { level: 1 }))).toBe(true);
+      await page.context().close();
+    }
+    expect(await waits(id)).toBe(true);
     await a.post(`${city}/session/${id}/close`);
   });
 

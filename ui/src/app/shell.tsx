@@ -77,7 +77,7 @@ export function Shell(): ReactNode {
             <Button onClick={() => location.reload()}>Reload</Button>
           </p>
         )}
-        <main id="main" tabIndex={-1} className="relative min-h-0 flex-1 overflow-hidden outline-none">
+        <main id="main" tabIndex={-1} className="relative min-h-0 flex-1 overflow-clip outline-none">
           <Going />
           <Leaving value={leaving}>
             <Views>

@@ -123,7 +123,7 @@ describe('what is approved', () => {
     expect(kinds.map((kind) => onceMore(kind, false))).toEqual([undefined, 'it lasts', undefined, 'it lasts', undefined]);
     const unseen = 'what it would do is not shown';
     expect(kinds.map((kind) => onceMore(kind, true))).toEqual([unseen, 'it lasts', undefined, 'it lasts', unseen]);
-    const longer = 'it would do more than was in sight';
+    const longer = 'there is more than was in sight';
     expect(kinds.map((kind) => onceMore(kind, false, true))).toEqual([longer, 'it lasts', undefined, 'it lasts', longer]);
   });
 });

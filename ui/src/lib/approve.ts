@@ -97,11 +97,11 @@ export function whyUntold(call: Call | undefined): string | undefined {
 /**
  * Why an answer is asked for once more before it counts; undefined where it is not.
  * @param unseen it allows what nobody was shown.
- * @param longer what it allows goes on where nobody has looked.
+ * @param longer what is asked goes on where nobody has looked.
  */
 export function onceMore(kind: string, unseen: boolean, longer = false): string | undefined {
   if (kind.endsWith('_always')) return 'it lasts';
   if (kind.startsWith('reject')) return undefined;
   if (unseen) return 'what it would do is not shown';
-  return longer ? 'it would do more than was in sight' : undefined;
+  return longer ? 'there is more than was in sight' : undefined;
 }

@@ -29,6 +29,13 @@ describe('what stands below one another', () => {
     expect(settled(moves, 1_101, 'key')).toEqual(['A', 'B', 'C']);
   });
 
+  it('has not settled where something around them was scrolled', () => {
+    const moves = new Moves();
+    moves.order(['A', 'B', 'C'], 1_000);
+    moves.scrolled(1_100);
+    expect([settled(moves, 1_349), settled(moves, 1_350)]).toEqual([[], ['A', 'B', 'C']]);
+  });
+
   it('has not settled where one comes, also at its end: something else was drawn there', () => {
     const moves = new Moves();
     moves.order([], 900);

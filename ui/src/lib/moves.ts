@@ -30,6 +30,11 @@ export class Moves {
     this.#places = places;
   }
 
+  /** Something around them was scrolled. */
+  scrolled(now: number): void {
+    this.#allAt = now;
+  }
+
   /** A key is for the one that has the focus, wherever that is drawn. */
   isSettled(id: string, now: number, by: 'key' | 'pointer'): boolean {
     const own = by === 'key' ? undefined : this.#at.get(id);

@@ -91,8 +91,9 @@ export function AskCard({ ask, focused, onFocus, moves, bare = false, also }: Ca
     if (moves?.isSettled(idOf(ask), performance.now(), by) === false) return;
     const longer = unread();
     const why = onceMore(kind, untold !== undefined, longer !== undefined);
-    if (why !== undefined && armed?.action !== action) {
+    if (why !== undefined && (armed?.action !== action || longer !== undefined)) {
       longer?.scrollIntoView({ block: 'center' });
+      if (longer !== undefined) moves?.scrolled(performance.now());
       return setArmed({ action, why, at: performance.now() });
     }
     if (why !== undefined && armed !== undefined && isTooSoon(armed.at, performance.now())) return;
@@ -122,7 +123,7 @@ export function AskCard({ ask, focused, onFocus, moves, bare = false, also }: Ca
       aria-current={focused ? 'true' : undefined}
       onFocus={onFocus}
       onPointerDown={onFocus}
-      className="flex flex-col gap-3 rounded-xl border border-line bg-panel p-4 aria-[current]:border-accent aria-[current]:shadow-sm"
+      className="relative flex flex-col gap-3 rounded-xl border border-line bg-panel p-4 aria-[current]:border-accent aria-[current]:shadow-sm"
     >
       {!bare && (
         <header className="flex flex-wrap items-baseline gap-x-2 gap-y-0.5 text-sm">
@@ -138,15 +139,16 @@ export function AskCard({ ask, focused, onFocus, moves, bare = false, also }: Ca
           </span>
         </header>
       )}
+      <span ref={first} className="-mb-3" />
       <p className="words text-base">{visible(ask.prompt ?? ask.kind)}</p>
       {tool !== undefined && tool !== ask.prompt && <p className="text-sm text-muted">Tool: {visible(tool)}</p>}
       {detail.kind === 'known' && detail.call !== undefined && (
         <div className="flex flex-col gap-3">
-          <span ref={first} className="-mb-3" />
           <ToolTold call={detail.call} />
-          <span ref={last} className="-mt-3" />
         </div>
       )}
+      {/* What was in sight before the call was read is another end. */}
+      <span key={detail.kind} ref={last} className="-mt-3" />
       {untold !== undefined && <p className="text-sm text-warn">{`${untold[0]!.toUpperCase()}${untold.slice(1)}.`}</p>}
       {detail.kind === 'reading' && <p className="text-sm text-muted">Reading what it would do …</p>}
       {detail.kind === 'failed' && <Problem error={detail.error} onRetry={again} />}
