@@ -109,6 +109,38 @@ described('the page where there is little room', () => {
     await a.post(`${city}/session/${id}/close`);
   });
 
+  it('asks once more for a long question without a call, until its end was in sight', async () => {
+    const id = await session('ask');
+    const page = await watched.open(`${base}/ui/c/alpha/sessions`, SMALL[1]);
+    await page.route('**/v0/pending*', async (route) => {
+      const response = await route.fetch();
+      const body = (await response.json()) as { items: object[] };
+      await route.fulfill({ response, json: { ...body, items: body.items.map((one) => ({ ...one, prompt: LONG, metadata: {} })) } });
+    });
+    await page.goto(`${base}/ui/`);
+    const card = page.locator('[data-ask]');
+    await card.getByText('step 60').waitFor({ state: 'attached' });
+    await allow(page).and(page.locator(':enabled')).waitFor();
+    // Nothing of what it scrolls to is drawn before it is scrolled back.
+    await card.evaluate((one) => {
+      const { defaultView: view } = one.ownerDocument;
+      one.dispatchEvent(new view!.KeyboardEvent('keydown', { key: '1', bubbles: true, cancelable: true }));
+      for (let box = one.parentElement; box !== null; box = box.parentElement) box.scrollTop = 0;
+    });
+    const again = card.getByRole('button', { name: /^Again, there is more than was in sight/ });
+    await again.waitFor();
+    for (let press = 0; press < 2; press++) {
+      expect(await waits(id)).toBe(true);
+      await page.waitForTimeout(600);
+      await page.keyboard.press('1');
+      await page.waitForTimeout(300);
+    }
+    await card.waitFor({ state: 'detached' });
+    await eventually(async () => !(await waits(id)) || undefined);
+    await page.context().close();
+    await a.post(`${city}/session/${id}/close`);
+  });
+
   it('lets somebody say when a message is for', async () => {
     const id = await session('hello');
     const page = await watched.open(`${base}/ui/c/alpha/sessions/${id}`, SMALL[0]);
