@@ -46,9 +46,8 @@ describe('a drain', () => {
     expect([first!['gc.drain_member_id'], third!['gc.drain_member_id']]).toEqual([members[0], members[2]]);
     const own = first!['gc.input_convoy_id']!;
     const repository = new ConvoysRepository(d.fixture.db);
-    expect(await d.fixture.db.transaction().execute((tx) => repository.members(tx, d.fixture.city.streamId, own))).toEqual([
-      { id: members[0], open: true },
-    ]);
+    const open = await d.fixture.db.transaction().execute((tx) => repository.openMembers(tx, d.fixture.city.streamId, own, 10));
+    expect(open).toEqual([members[0]]);
     const other = third!['gc.input_convoy_id']!;
     expect(new Set([convoy, own, other]).size).toBe(3);
     expect(made.map(({ title }) => title)).toEqual([
