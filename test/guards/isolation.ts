@@ -35,6 +35,14 @@ export const ISOLATION: readonly Guard[] = [
     name: 'see their city',
   },
   {
+    guard: 'What is gone when a session looks at what it is to see is not mounted unknown.',
+    file: 'src/platform/isolation/identified.ts',
+    find: "throw new StartError('not_found', `${folder} is not there any more`, '', { cause });",
+    replace: "return '';",
+    test: 'src/modules/sessions/launch/session-sandbox.spec.ts',
+    name: 'is to see is gone',
+  },
+  {
     guard: 'Folders of sessions are made and removed in their city only.',
     file: 'src/modules/sessions/launch/session-sandbox.ts',
     find: 'if ((await realpath(path.dirname(own))) !== path.dirname(own))',

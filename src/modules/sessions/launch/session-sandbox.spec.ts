@@ -1,4 +1,4 @@
-import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, realpath, rename, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -38,5 +38,39 @@ describe('a start where users are the walls', () => {
     };
     await expect(sandboxes.of(session as never)).rejects.toMatchObject({ failure: 'aborted' });
     expect(ended).toEqual([[7, start]]);
+  });
+});
+
+describe('a start behind bubblewrap', () => {
+  // Guard: an agent of the city has moved it away, and puts a link to another city there before it is mounted.
+  it('is over where a folder that it is to see is gone', async () => {
+    const given: unknown[] = [
+      { auth: 'on', citiesRoot: path.dirname(city) },
+      { found: async () => ({ kind: 'bubblewrap', rules: { visible: [] } }), sandbox: () => 'made' },
+      { home: '/home/nobody', programs: () => [], authorities: () => [] },
+      {},
+      { sweep: async () => ({ open: [] }) },
+      { closeOthers: () => undefined },
+    ];
+    const sandboxes = new (SessionSandboxes as unknown as new (...args: unknown[]) => SessionSandboxes)(...given);
+    const workDir = path.join(city, '.gc/worktrees/x');
+    const runtimeDir = path.join(city, '.gc/runtime');
+    await Promise.all([workDir, runtimeDir].map((at) => mkdir(at, { recursive: true })));
+    const session = {
+      id: 'po-1',
+      template: { spec: {} },
+      config: { workspace: {}, contents: {} },
+      places: { cityName: 'port', cityPath: city, citiesRoot: path.dirname(city) },
+      directories: { city, rigRoot: undefined, workDir },
+      runtimeDir,
+    };
+    expect(await sandboxes.of(session as never)).toBe('made');
+    await rename(workDir, path.join(city, '.gc/worktrees/away'));
+    await expect(sandboxes.of(session as never)).rejects.toMatchObject({
+      failure: 'not_found',
+      message: `${workDir} is not there any more`,
+    });
+    await symlink(city, workDir);
+    await expect(sandboxes.of(session as never)).rejects.toMatchObject({ failure: 'unsupported' });
   });
 });

@@ -3,7 +3,7 @@ import { homedir } from 'node:os';
 import path from 'node:path';
 import { Injectable } from '@nestjs/common';
 import { AppConfig } from '../../../platform/config/config.js';
-import { identityOf } from '../../../platform/isolation/held.js';
+import { identified } from '../../../platform/isolation/identified.js';
 import { Isolation } from '../../../platform/isolation/isolation.js';
 import { covers, existing, type Mount } from '../../../platform/isolation/mounts.js';
 import type { Identity } from '../../../platform/isolation/reach.js';
@@ -14,7 +14,7 @@ import type { WayOut } from '../../../platform/isolation/network/inside.js';
 import type { ProxyRules } from '../../../platform/isolation/network/proxy.js';
 import { NetworkWalls } from '../../../platform/isolation/network/walls.js';
 import type { CityConfig, NetworkRule } from '../../files/composition/city-config.js';
-import { errnoOf, isBelow } from '../../files/composition/trees/paths.js';
+import { isBelow } from '../../files/composition/trees/paths.js';
 import { PROGRAMS, SIGN_INS } from '../../hosts/providers/probes/host-places.js';
 import { AgentHost } from './agent-host.js';
 import type { Template } from './launch.js';
@@ -275,24 +275,6 @@ function ofService(service: ServicePlace | undefined): Mount[] {
     { at: service.stateRoot, mode: 'write' },
     { at: SOCKETS, mode: 'write', from: service.sockets },
   ];
-}
-
-/**
- * Folders of a city, whose agents may put a link in the place of one before it is mounted: another city would lie behind it.
- *
- * @throws StartError unsupported where one is a link already
- */
-async function identified(mounts: readonly Mount[]): Promise<Mount[]> {
-  const known = async (mount: Mount): Promise<Mount> => {
-    if (mount.mode === 'hidden' || mount.from !== undefined) return mount;
-    const identity = await identityOf(mount.at).catch((error: unknown) => {
-      // What is not there cannot be mounted either, which says so.
-      if (errnoOf(error) === 'ENOENT') return undefined;
-      throw error;
-    });
-    return identity === undefined ? mount : { ...mount, identity };
-  };
-  return Promise.all(mounts.map(known));
 }
 
 /** @throws StartError unsupported where no session works */
