@@ -86,6 +86,15 @@ export class Isolation implements OnApplicationBootstrap, OnApplicationShutdown 
     return (this.#found ??= this.#find());
   }
 
+  /** Where agents of this host may write, as real paths: what is shown of it is not looked for behind a link of theirs. @param more as they are spelled */
+  async changeable(more: readonly string[] = []): Promise<string[]> {
+    const { rules } = await this.found();
+    const written = rules.visible.filter(({ write }) => write).map(({ path: at }) => at);
+    const all = [this.config.citiesRoot, ...this.config.allowedPaths, ...written, ...more];
+    const real = await Promise.all(all.map((at) => realpath(at).catch(() => undefined)));
+    return real.filter((at) => at !== undefined);
+  }
+
   /** What limits what is run for cities on this host. */
   async limitsBy(): Promise<LimitsBy> {
     const { bubblewrap, users } = await this.found();

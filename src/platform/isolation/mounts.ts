@@ -1,5 +1,8 @@
-import { realpath } from 'node:fs/promises';
+import { readlink, realpath } from 'node:fs/promises';
 import path from 'node:path';
+import { identityAt } from './held.js';
+
+const MAX_LINKS = 40;
 
 /** What a program sees at a path: something of the host, read-only or not, or nothing. */
 export interface Mount {
@@ -31,14 +34,44 @@ export function covers(outer: string, at: string): boolean {
   return at === outer || at.startsWith(outer.endsWith(path.sep) ? outer : outer + path.sep);
 }
 
-/** What is there, and where it really lies as well: a link of the home directory may lead anywhere. */
-export async function existing(at: string, mode: Mount['mode']): Promise<Mount[]> {
-  const real = await realpath(at).catch(() => undefined);
+/**
+ * What is there, and where it really lies as well: a link of the home directory may lead anywhere. Not so one that an agent may have made.
+ *
+ * @param changeable real paths of folders that agents write
+ */
+export async function existing(at: string, mode: Mount['mode'], changeable: readonly string[] = []): Promise<Mount[]> {
+  const real = await leadsTo(at, changeable);
   if (real === undefined) return [];
+  if (!changeable.some((folder) => folder !== real && covers(folder, real))) return shown(at, mode, { from: real });
+  // An agent could put a link there before it is mounted.
+  const identity = await identityAt(real).catch(() => undefined);
+  return identity === undefined ? [] : shown(at, mode, { from: real, identity });
+}
+
+function shown(at: string, mode: Mount['mode'], { from: real, ...known }: { from: string; identity?: string }): Mount[] {
   return real === at
-    ? [{ at, mode }]
+    ? [{ at, mode, ...known }]
     : [
-        { at, mode, from: real },
-        { at: real, mode },
+        { at, mode, from: real, ...known },
+        { at: real, mode, ...known },
       ];
+}
+
+/** Undefined where nothing is, or a link on the way lies in one of the folders. */
+async function leadsTo(at: string, changeable: readonly string[]): Promise<string | undefined> {
+  const real = await realpath(at).catch(() => undefined);
+  if (real === undefined || real === at || changeable.length === 0) return real;
+  const todo = at.split(path.sep);
+  let folder: string = path.sep;
+  for (let links = 0; todo.length > 0;) {
+    const next = path.join(folder, todo.shift()!);
+    const target = await readlink(next).catch(() => undefined);
+    if (target === undefined) folder = next;
+    else if (++links > MAX_LINKS || changeable.some((each) => covers(each, folder))) return undefined;
+    else {
+      todo.unshift(...target.split(path.sep));
+      if (path.isAbsolute(target)) folder = path.sep;
+    }
+  }
+  return folder;
 }

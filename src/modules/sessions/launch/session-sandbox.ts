@@ -204,7 +204,7 @@ export class SessionSandboxes {
 
   async #ofHost({ template, places }: Pick<Session, 'template' | 'places'>): Promise<Mount[]> {
     const { rules } = await this.isolation.found();
-    const home = homedir();
+    const ofHome = (at: string): string => path.join(homedir(), at);
     // Without keys whoever reaches the service is who runs it: their sign-ins are their own.
     const own = this.app.auth === 'off';
     const signIns = own && template.preset !== undefined ? (SIGN_INS[template.preset] ?? []) : [];
@@ -213,13 +213,12 @@ export class SessionSandboxes {
         (presets === undefined || (template.preset !== undefined && presets.includes(template.preset))) &&
         (cities === undefined || cities.includes(places.cityName)),
     );
+    const changeable = await this.isolation.changeable(own ? Object.values(SIGN_INS).flatMap((all) => all.map(ofHome)) : []);
     const mounts = await Promise.all([
-      ...[...PROGRAMS.map((at) => path.join(home, at)), ...this.host.programs(), ...this.host.authorities()].map((at) =>
-        existing(at, 'read'),
-      ),
-      ...(own ? GIT_IDENTITY : []).map((at) => existing(path.join(home, at), 'read')),
-      ...signIns.map((at) => existing(path.join(home, at), 'write')),
-      ...named.map(({ path: at, write }) => existing(at, write ? 'write' : 'read')),
+      ...[...this.host.programs(), ...this.host.authorities()].map((at) => existing(at, 'read')),
+      ...[...PROGRAMS, ...(own ? GIT_IDENTITY : [])].map((at) => existing(ofHome(at), 'read', changeable)),
+      ...signIns.map((at) => existing(ofHome(at), 'write', changeable)),
+      ...named.map(({ path: at, write }) => existing(at, write ? 'write' : 'read', changeable)),
     ]);
     return mounts.flat();
   }
