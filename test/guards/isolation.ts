@@ -542,8 +542,8 @@ export const ISOLATION: readonly Guard[] = [
   {
     guard: 'Nothing begins in a folder that was put in the place of the one that was looked at.',
     file: 'src/platform/isolation/bubblewrap.ts',
-    find: '`${sameFolders(mounts)}${network',
-    replace: '`${sameFolders([])}${network',
+    find: '${sameFolders(mounts)}${network',
+    replace: '${sameFolders([])}${network',
     test: 'src/platform/isolation/bubblewrap.spec.ts',
     name: 'begins nothing where',
   },
