@@ -48,7 +48,7 @@ export const ISOLATION: readonly Guard[] = [
     find: '`${exactPlaces(mounts)}${',
     replace: '`${exactPlaces([])}${',
     test: 'src/platform/isolation/mount-points.spec.ts',
-    name: 'elsewhere in the home meanwhile',
+    name: 'lies in the place itself by then',
   },
   {
     guard: 'Nothing of the host is mounted, nor anything made, behind a link that leads out of a home.',

@@ -102,6 +102,16 @@ async function left(at: string, target: string): Promise<void> {
     expect(await readdir(path.join(root, 'data'))).toEqual(['admin.key']);
   });
 
+  it('begins nothing where a link lies in the place itself by then', async () => {
+    const program = await entered('echo begun');
+    await rename(path.join(own, 'home/.config/tool'), path.join(own, 'home/was'));
+    await symlink('../was', path.join(own, 'home/.config/tool'));
+    expect(await said(program)).toContain('a link lay where');
+    await rm(path.join(own, 'home/.config/tool'));
+    await symlink(`/oldroot${own}`, path.join(own, 'home/.config/tool'));
+    expect(await said(program)).not.toContain('begun');
+  });
+
   it.each([
     ['relative', (): string => 'dotfiles/config'],
     ['absolute', (): string => path.join(home, 'dotfiles/config')],
