@@ -74,6 +74,22 @@ export const ISOLATION: readonly Guard[] = [
     test: 'src/platform/isolation/mounts.spec.ts',
   },
   {
+    guard: 'A script that runs outside of every wall has no variable of a city.',
+    file: 'src/platform/runtime/exec/exec-runtime.ts',
+    find: 'filter(([name]) => OURS.test(name) && !',
+    replace: 'filter(([name]) => OURS !== undefined && !',
+    test: 'src/platform/runtime/exec/exec-runtime.spec.ts',
+    name: 'in its document alone',
+  },
+  {
+    guard: 'A script that runs outside of every wall is the file that was looked at.',
+    file: 'src/modules/sessions/launch/session-sandbox.ts',
+    find: 'isBelow(await realpath(this.app.citiesRoot), real)) return real;',
+    replace: 'isBelow(await realpath(this.app.citiesRoot), real)) return script;',
+    test: 'src/modules/sessions/launch/session-sandbox.spec.ts',
+    name: 'is the file that the operator has named',
+  },
+  {
     guard: 'Folders of sessions are made and removed in their city only.',
     file: 'src/modules/sessions/launch/session-sandbox.ts',
     find: 'if ((await realpath(path.dirname(own))) !== path.dirname(own))',

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, realpath, rename, rm, symlink } from 'node:fs/promises';
+import { mkdir, mkdtemp, realpath, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -72,5 +72,22 @@ describe('a start behind bubblewrap', () => {
     });
     await symlink(city, workDir);
     await expect(sandboxes.of(session as never)).rejects.toMatchObject({ failure: 'unsupported' });
+  });
+});
+
+describe('a script that runs sessions elsewhere', () => {
+  // Guard: whoever writes the city could have the link lead to a file of its own once it was looked at.
+  it('is the file that the operator has named, whatever a link in the city leads to later', async () => {
+    const [cities, script, link] = ['cities', 'script', 'cities/link'].map((name) => path.join(city, name)) as [string, string, string];
+    await mkdir(cities);
+    await writeFile(script, '');
+    await symlink(script, link);
+    const found = async () => ({ kind: 'bubblewrap', rules: { scripts: [script, path.join(cities, 'own')] } });
+    const given: unknown[] = [{ citiesRoot: cities }, { found, hostFile: 'host.toml' }];
+    const sandboxes = new (SessionSandboxes as unknown as new (...args: unknown[]) => SessionSandboxes)(...given);
+    expect(await sandboxes.checkScript(link, undefined)).toBe(script);
+    await writeFile(path.join(cities, 'own'), '');
+    for (const other of [path.join(cities, 'own'), 'script'])
+      await expect(sandboxes.checkScript(other, undefined)).rejects.toThrow('host.toml');
   });
 });

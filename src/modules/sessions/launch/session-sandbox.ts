@@ -187,17 +187,18 @@ export class SessionSandboxes {
   }
 
   /**
-   * Scripts that run sessions elsewhere need what a sandbox takes away: a server of a terminal multiplexer, containers.
+   * Scripts that run sessions elsewhere need what a sandbox takes away: a server of a terminal multiplexer, containers. Answers which file is
+   * started: a link in a city may lead elsewhere by then.
    *
    * @throws StartError unsupported where the network is restricted, and for one that the operator of this host has not named
    */
-  async checkScript(script: string, network: readonly NetworkRule[] | undefined): Promise<void> {
+  async checkScript(script: string, network: readonly NetworkRule[] | undefined): Promise<string> {
     if (network !== undefined)
       throw new StartError('unsupported', `network is restricted for this session, and ${script} runs sessions where nothing restricts it`);
     const { kind, rules } = await this.isolation.found();
-    if (kind === 'none') return;
+    if (kind === 'none') return script;
     const real = await realpath(script).catch(() => script);
-    if (rules.scripts.includes(real) && !isBelow(await realpath(this.app.citiesRoot), real)) return;
+    if (rules.scripts.includes(real) && !isBelow(await realpath(this.app.citiesRoot), real)) return real;
     const how = `name it, outside of the cities, under [runner] scripts in ${this.isolation.hostFile}`;
     throw new StartError('unsupported', `${script} would run outside of the sandbox, which the operator has to allow: ${how}`);
   }
