@@ -138,6 +138,14 @@ export const ISOLATION: readonly Guard[] = [
     name: 'brings nothing',
   },
   {
+    guard: 'A start that is called off reads an overlay no further.',
+    file: 'src/platform/runtime/preparation/overlay.ts',
+    find: '    goesOn(signal);\n    left -= chunk.length;',
+    replace: '    left -= chunk.length;',
+    test: 'src/platform/runtime/preparation/overlay.spec.ts',
+    name: 'where that is far away',
+  },
+  {
     guard: 'Commands of probes see nothing of the host but a sign-in.',
     file: 'src/modules/hosts/providers/probes/host.ts',
     find: 'return sandbox === undefined ? program : sandbox.enter(program);',
