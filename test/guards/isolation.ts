@@ -146,6 +146,14 @@ export const ISOLATION: readonly Guard[] = [
     name: 'where that is far away',
   },
   {
+    guard: 'A program that is a user goes into its directory as that user.',
+    file: 'src/platform/isolation/users.ts',
+    find: 'cd -P -- "$SVC_DIR_OF" || exit 126;',
+    replace: 'cd -P -- "$SVC_DIR_OF" || true;',
+    test: 'src/platform/isolation/users.spec.ts',
+    name: 'go into their directory',
+  },
+  {
     guard: 'Commands of probes see nothing of the host but a sign-in.',
     file: 'src/modules/hosts/providers/probes/host.ts',
     find: 'return sandbox === undefined ? program : sandbox.enter(program);',
