@@ -132,7 +132,7 @@ export const ISOLATION: readonly Guard[] = [
   {
     guard: 'Nothing of a file lies where agents read before it is known to be the one of the overlay.',
     file: 'src/platform/runtime/preparation/overlay.ts',
-    find: '    await check(file, source);\n',
+    find: '    await check(file, source, signal);\n',
     replace: '',
     test: 'src/platform/runtime/preparation/overlay.spec.ts',
     name: 'brings nothing',

@@ -72,6 +72,12 @@ describe('a start behind bubblewrap', () => {
     });
     await symlink(city, workDir);
     await expect(sandboxes.of(session as never)).rejects.toMatchObject({ failure: 'unsupported' });
+    await rm(workDir);
+    await rename(path.join(city, '.gc/worktrees/away'), workDir);
+    const home = path.join(city, '.gc/sessions/po-1/home');
+    await rm(home, { recursive: true });
+    await symlink('/', home);
+    await expect(sandboxes.of(session as never)).rejects.toThrow(`${home} is a link, or lies behind one`);
   });
 });
 

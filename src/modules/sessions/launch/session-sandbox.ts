@@ -149,10 +149,14 @@ export class SessionSandboxes {
   }
 
   async #inside(session: Omit<CommandPlace, 'owner' | 'streamId'>, own: string, wayOut: WayOut | undefined): Promise<Sandbox | undefined> {
-    const mounts: Mount[] = [
+    const its: Mount[] = [
       // Over the root nothing would be left of what is shown.
       ...(this.host.home === '/' ? [] : [{ at: this.host.home, mode: 'write', from: path.join(own, 'home') } as const]),
       { at: '/tmp', mode: 'write', from: path.join(own, 'tmp') },
+    ];
+    // An agent may have made a link of its home on a host where nothing isolated it.
+    const mounts = [
+      ...(await identified(its)),
       ...(await this.#ofHost(session)),
       ...(await identified([...(await this.#ofCity(session)), ...ofService(session.service)])),
     ];
