@@ -59,7 +59,15 @@ export const ISOLATION: readonly Guard[] = [
     name: 'where a link leads out at',
   },
   {
-    guard: 'No agent renames a folder of its home above what is shown of the host.',
+    guard: 'Nothing of the host is mounted, nor anything made, behind a link that leads into what else is shown.',
+    file: 'src/platform/isolation/mount-points.ts',
+    find: 'if (place === undefined || covers(first.at, then.at)) return false;',
+    replace: "if (place === undefined || first.at !== '') return false;",
+    test: 'src/platform/isolation/mount-points.spec.ts',
+    name: 'a link leads into what else',
+  },
+  {
+    guard: 'A folder of a home above what is shown of the host is not renamed by a plain rename.',
     file: 'src/platform/isolation/mount-points.ts',
     find: 'if (onTheWay.has(at)) continue;',
     replace: 'if (onTheWay.has(at) || folder.identity !== "") continue;',

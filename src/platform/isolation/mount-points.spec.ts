@@ -59,7 +59,7 @@ async function left(at: string, target: string): Promise<void> {
 }
 
 (bubblewrap === undefined ? describe.skip : describe)('what is shown below the home of an agent', () => {
-  it('is there, and no agent renames a folder above it', async () => {
+  it('is there, and no agent renames a folder above it by a plain rename', async () => {
     expect(
       await output('cat .local/bin/tool .gitconfig; for at in .local .config .gitconfig; do mv $at was 2>/dev/null || echo stays; done'),
     ).toBe('of the hostof the hoststays\nstays\nstays\n');
@@ -75,6 +75,45 @@ async function left(at: string, target: string): Promise<void> {
     await left(at, `/oldroot${root}/elsewhere${at === '.local' ? '' : '/new'}`);
     await expect(entered('echo begun')).rejects.toThrow('a link leads out of it');
     expect(await readdir(path.join(root, 'elsewhere'))).toEqual([]);
+  });
+
+  // Guard: links of the folder that is mounted there would be followed by whatever sets up.
+  it.each([
+    ['.local/bin', '.local', '.claude/x'],
+    ['.gitconfig', '.gitconfig', '.claude/x/nologin'],
+    ['.config/tool', '.config', '.claude/x'],
+  ])('is not mounted where a link leads into what else is shown, as for %s', async (at, link, target) => {
+    await Promise.all(['home/.claude', 'home/.cargo/bin'].map((one) => mkdir(path.join(root, one), { recursive: true })));
+    await symlink(`/oldroot${root}/elsewhere`, path.join(home, '.claude/x'));
+    await left('.cargo', '.claude/x');
+    await left(link, target);
+    const shown: Mount[] = [
+      { at: path.join(home, '.claude'), mode: 'write' },
+      { at: path.join(home, at), mode: 'read' },
+    ];
+    await expect(entered('echo begun', [...seen().slice(0, 2), ...shown])).rejects.toThrow(
+      `${path.join(own, 'home', at)} lies: a link leads into`,
+    );
+    shown.push({ at: path.join(home, '.cargo/bin'), mode: 'read' });
+    await expect(entered('echo begun', [...seen().slice(0, 2), ...shown])).rejects.toThrow('a link leads into what is shown');
+    expect(await readdir(path.join(root, 'elsewhere'))).toEqual([]);
+  });
+
+  it('is seen once where a link of an agent has two of its places be one', async () => {
+    await mkdir(path.join(own, 'home/dotfiles'), { recursive: true });
+    await left('.config', 'dotfiles');
+    await writeFile(path.join(home, '.config/tool/x'), 'x');
+    const again: Mount = { at: path.join(home, 'dotfiles/tool'), mode: 'write', from: path.join(home, '.config/tool') };
+    expect(await said(await entered('cat .config/tool/x dotfiles/tool/x', [...seen(), again]))).toBe('xx');
+    await expect(entered('echo begun', [...seen(), { ...again, from: path.join(root, 'data') }])).rejects.toThrow(
+      'leads into what is shown',
+    );
+  });
+
+  it('hides what is to be hidden behind no link of what is read-only', async () => {
+    await symlink('/usr', path.join(home, '.local/bin/out'));
+    const hidden: Mount = { at: path.join(home, '.local/bin/out/secret'), mode: 'hidden' };
+    await expect(entered('echo begun', [...seen(), hidden])).rejects.toThrow('a link leads out of it');
   });
 
   it('covers nothing that is mounted later', async () => {

@@ -19,17 +19,17 @@ export interface Placed extends Mount {
 /**
  * Where each of the mounts is made. What is shown below a folder that agents write, as a home is, would be mounted wherever they have a link
  * lead, with all of the host below `/oldroot` while bubblewrap sets up. So the folders on the way are made here, through no link, and mounted
- * as well: nobody inside can rename what something is mounted on. A link that stays in such a folder is followed here.
+ * as well: one that another has replaced since is found, and nothing begins. A link that stays in such a folder is followed here.
  *
  * @param mounts outer ones first
- * @throws StartError unsupported where a link leads out of such a folder, or something else is in the way
+ * @throws StartError unsupported where a link leads out of such a folder or into what else is mounted, or something else is in the way
  */
 export async function onMountPoints(mounts: readonly Mount[]): Promise<Placed[]> {
   const placed: Placed[] = [];
   /** By what was asked for. */
   const places = new Map<string, string>();
   const onTheWay = new Set<string>();
-  for (const mount of mounts) {
+  for (const [n, mount] of mounts.entries()) {
     const above = mounts.filter(({ at }) => at !== mount.at && covers(at, mount.at));
     const outer = above.at(-1);
     const isExact = mount.identity !== undefined && mount.from === undefined;
@@ -39,27 +39,56 @@ export async function onMountPoints(mounts: readonly Mount[]): Promise<Placed[]>
       continue;
     }
     const rest = path.relative(outer.at, mount.at);
-    const place = places.get(outer.at)!;
-    if (mount.mode !== 'hidden' && mount.mode === outer.mode && sourceOf(mount) === path.join(sourceOf(outer), rest)) {
+    const place = places.get(outer.at);
+    if (
+      place !== undefined &&
+      mount.mode !== 'hidden' &&
+      mount.mode === outer.mode &&
+      sourceOf(mount) === path.join(sourceOf(outer), rest)
+    ) {
       places.set(mount.at, path.join(place, rest));
       placed.push({ ...mount, at: path.join(place, rest), isShown: true });
       continue;
     }
     const way = outer.mode === 'hidden' ? rest.split(path.sep) : await wayTo(outer, rest);
-    places.set(mount.at, path.join(place, ...(way ?? [rest])));
+    if (place === undefined || way === undefined) {
+      if ((place !== undefined && outer.mode === 'write') || mount.mode === 'hidden')
+        throw inTheWay(path.join(sourceOf(outer), rest), 'a link leads out of it');
+      // Behind a link of what is read-only lies what is shown where it leads, or nothing.
+      continue;
+    }
+    const at = path.join(place, ...way);
+    const other = mounts.slice(0, n).find((one) => meet(one, mount, places.get(one.at), at));
+    if (other !== undefined)
+      throw inTheWay(path.join(sourceOf(outer), rest), `a link leads into what is shown at ${other.at}, or around it`);
+    places.set(mount.at, at);
     if (outer.mode === 'write') {
-      if (way === undefined) throw inTheWay(path.join(sourceOf(outer), rest), 'a link leads out of it');
       for (const folder of await made(outer, way, mount)) {
-        const at = path.join(place, folder.rest);
-        if (onTheWay.has(at)) continue;
-        onTheWay.add(at);
-        placed.push({ at, mode: 'write', from: path.join(sourceOf(outer), folder.rest), identity: folder.identity, isExact: true });
+        const between = path.join(place, folder.rest);
+        if (onTheWay.has(between)) continue;
+        onTheWay.add(between);
+        placed.push({
+          at: between,
+          mode: 'write',
+          from: path.join(sourceOf(outer), folder.rest),
+          identity: folder.identity,
+          isExact: true,
+        });
       }
     }
-    // Behind a link of what is read-only lies what is shown where it leads, or nothing.
-    if (way !== undefined) placed.push({ ...mount, from: sourceOf(mount), at: path.join(place, ...way), isExact: true });
+    placed.push({ ...mount, from: sourceOf(mount), at, isExact: true });
   }
   return placed;
+}
+
+/**
+ * Whether a link has two places lie within each other. What was mounted first would have links of its own, of which nothing is known here, on
+ * the way to the other.
+ */
+function meet(first: Mount, then: Mount, place: string | undefined, at: string): boolean {
+  if (place === undefined || covers(first.at, then.at)) return false;
+  if (place === at) return first.mode !== then.mode || sourceOf(first) !== sourceOf(then);
+  return covers(place, at) || covers(at, place);
 }
 
 const sourceOf = ({ at, from = at }: Mount): string => from;
