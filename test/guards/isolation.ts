@@ -67,6 +67,14 @@ export const ISOLATION: readonly Guard[] = [
     name: 'a link leads into what else',
   },
   {
+    guard: 'A file that is shown and was replaced by a link before a program begins is not mounted.',
+    file: 'src/platform/isolation/mount-points.ts',
+    find: 'mount.isRenewed && !mount.isShown ?',
+    replace: 'mount.isRenewed && mount.isShown ?',
+    test: 'src/platform/isolation/mount-points.spec.ts',
+    name: 'programs replace as they save',
+  },
+  {
     guard: 'A folder of a home above what is shown of the host is not renamed by a plain rename.',
     file: 'src/platform/isolation/mount-points.ts',
     find: 'if (onTheWay.has(at)) continue;',

@@ -8,7 +8,7 @@ import { GIVE_NAMES } from './given-names.js';
 import type { HostRules } from './host-file.js';
 import { NO_NETWORK, type Inside } from './network/inside.js';
 import { inOrder, shownAt, type Mount } from './mounts.js';
-import { exactPlaces, onMountPoints, type Placed } from './mount-points.js';
+import { exactPlaces, onMountPoints, renewed, type Placed } from './mount-points.js';
 import { limitsBy, sayStarved, type LimitsBy } from './limits-by.js';
 import { ProcessGroups } from './process-groups.js';
 
@@ -129,7 +129,7 @@ export class Bubblewrap {
         const seen: Mount[] = [...SYSTEM.map((at): Mount => ({ at, mode: 'read' })), ...ordered];
         const env = { ...program.env, ...network?.env };
         const command = await visibleProgram(program, seen, hint);
-        const placed = await onMountPoints(ordered);
+        const placed = await renewed(await onMountPoints(ordered));
         const group = await this.groups?.make();
         return {
           ...this.#wrapped({ ...program, env, command }, placed, group?.file ?? '', network),

@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/glo
 import type { Program } from '../runtime/port.js';
 import { Bubblewrap } from './bubblewrap.js';
 import { identityOf } from './held.js';
-import type { Mount } from './mounts.js';
+import { existing, type Mount } from './mounts.js';
 
 const LIMITS = { memory: 1024 ** 3, processes: 4_096, files: 1_024 };
 const shared = await mkdtemp(path.join(tmpdir(), 'svc-isolation-'));
@@ -108,6 +108,27 @@ async function left(at: string, target: string): Promise<void> {
     await expect(entered('echo begun', [...seen(), { ...again, from: path.join(root, 'data') }])).rejects.toThrow(
       'leads into what is shown',
     );
+  });
+
+  it('is a file that programs replace as they save it, and no link that is put in its place', async () => {
+    await mkdir(path.join(home, '.claude'));
+    const file = path.join(home, '.claude/.claude.json');
+    await writeFile(file, 'first');
+    await symlink('.claude/.claude.json', path.join(home, '.claude.json'));
+    const folders = [path.join(home, '.claude')];
+    const found = await Promise.all([...folders, path.join(home, '.claude.json')].map((at) => existing(at, 'write', folders)));
+    const program = { command: '/bin/sh', args: ['-c', `cat ${home}/.claude.json ${file}`], cwd: '/', env: { PATH: '/usr/bin:/bin' } };
+    const sandbox = bubblewrap!.sandbox([...seen().slice(0, 2), ...found.flat()], '');
+    expect(await said(await sandbox.enter(program))).toBe('firstfirst');
+    await writeFile(`${file}.new`, 'second');
+    await rename(`${file}.new`, file);
+    const late = await sandbox.enter(program);
+    expect(await said(late)).toBe('secondsecond');
+    await rm(file);
+    await expect(sandbox.enter(program)).rejects.toThrow('is not there any more');
+    await symlink(path.join(root, 'data/admin.key'), file);
+    await expect(sandbox.enter(program)).rejects.toThrow('is a link, or lies behind one');
+    expect(await said(late)).toContain('replaced by another one');
   });
 
   it('hides what is to be hidden behind no link of what is read-only', async () => {

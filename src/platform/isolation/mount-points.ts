@@ -3,6 +3,7 @@ import { lstat, open, readlink, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { StartError } from '../runtime/port.js';
 import { HeldFolder } from '../runtime/preparation/held-folder.js';
+import { identityAt } from './held.js';
 import { covers, type Mount } from './mounts.js';
 
 const MAX_LINKS = 40;
@@ -32,7 +33,7 @@ export async function onMountPoints(mounts: readonly Mount[]): Promise<Placed[]>
   for (const [n, mount] of mounts.entries()) {
     const above = mounts.filter(({ at }) => at !== mount.at && covers(at, mount.at));
     const outer = above.at(-1);
-    const isExact = mount.identity !== undefined && mount.from === undefined;
+    const isExact = (mount.identity !== undefined || mount.isRenewed === true) && mount.from === undefined;
     if (outer === undefined || !above.some(({ mode }) => mode === 'write')) {
       places.set(mount.at, mount.at);
       placed.push({ ...mount, ...(isExact && { isExact }) });
@@ -165,6 +166,24 @@ async function makeFile(at: string, named: string): Promise<void> {
 
 function inTheWay(at: string, why: string): StartError {
   return new StartError('unsupported', `something of the host is to be seen where ${at} lies: ${why}; remove it`);
+}
+
+/**
+ * With which files they are now. One that a folder shows as well is not mounted.
+ *
+ * @throws StartError unsupported for one that is a link, or lies behind one, not_found for one that is gone
+ */
+export async function renewed(mounts: readonly Placed[]): Promise<Placed[]> {
+  return Promise.all(
+    mounts.map(async (mount) => (mount.isRenewed && !mount.isShown ? { ...mount, identity: await fileAt(sourceOf(mount)) } : mount)),
+  );
+}
+
+async function fileAt(at: string): Promise<string> {
+  return identityAt(at).catch((cause: NodeJS.ErrnoException) => {
+    if (cause.code !== 'ENOENT' && cause.code !== 'ENOTDIR') throw cause;
+    throw new StartError('not_found', `${at} is not there any more`, '', { cause });
+  });
 }
 
 /** Shell, inside: what had to be mounted at a place is mounted there. */

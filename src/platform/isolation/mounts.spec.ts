@@ -16,7 +16,7 @@ describe('what is shown of the host', () => {
   const at = (name: string): string => path.join(home, name);
   const look = async (name: string): Promise<string[]> =>
     (await existing(at(name), 'read', [at('shared')])).map(({ from = '', ...mount }) =>
-      [mount.at, from, mount.identity === undefined ? '' : 'known'].join(' ').replaceAll(home, ''),
+      [mount.at, from, mount.isRenewed ? 'renewed' : mount.identity === undefined ? '' : 'known'].join(' ').replaceAll(home, ''),
     );
 
   it('is shown where a link of the operator leads as well', async () => {
@@ -35,7 +35,7 @@ describe('what is shown of the host', () => {
     expect(await Promise.all(['shared/keys', 'shared/tools/keys', 'mine', 'link/keys'].map(look))).toEqual([[], [], [], []]);
     expect(await look('shared')).toEqual(['/shared  ']);
     expect(await look('shared/tools')).toEqual(['/shared/tools  known']);
-    expect(await look('shared/tools/x')).toEqual(['/shared/tools/x  known']);
+    expect(await look('shared/tools/x')).toEqual(['/shared/tools/x  renewed']);
     expect(await look('link/tools')).toEqual(['/link/tools /shared/tools known', '/shared/tools  known']);
   });
 });

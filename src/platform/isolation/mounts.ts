@@ -1,4 +1,4 @@
-import { readlink, realpath } from 'node:fs/promises';
+import { lstat, readlink, realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { identityAt } from './held.js';
 
@@ -13,6 +13,8 @@ export interface Mount {
   readonly from?: string;
   /** Which folder that has to be, as `identityOf` says it: somebody may put a link in its place before it is mounted. */
   readonly identity?: string;
+  /** A file that may be replaced, as programs save theirs by a rename. Which one it has to be is looked at shortly before it is mounted. */
+  readonly isRenewed?: true;
 }
 
 /** Outer ones first, so that an inner one is laid over them; of two for one path the later one counts. */
@@ -44,11 +46,17 @@ export async function existing(at: string, mode: Mount['mode'], changeable: read
   if (real === undefined) return [];
   if (!changeable.some((folder) => folder !== real && covers(folder, real))) return shown(at, mode, { from: real });
   // An agent could put a link there before it is mounted.
+  const found = await lstat(real).catch(() => undefined);
+  if (found !== undefined && !found.isDirectory() && !found.isSymbolicLink()) return shown(at, mode, { from: real, isRenewed: true });
   const identity = await identityAt(real).catch(() => undefined);
   return identity === undefined ? [] : shown(at, mode, { from: real, identity });
 }
 
-function shown(at: string, mode: Mount['mode'], { from: real, ...known }: { from: string; identity?: string }): Mount[] {
+function shown(
+  at: string,
+  mode: Mount['mode'],
+  { from: real, ...known }: Pick<Mount, 'identity' | 'isRenewed'> & { from: string },
+): Mount[] {
   return real === at
     ? [{ at, mode, ...known }]
     : [
