@@ -116,7 +116,7 @@ async function left(at: string, target: string): Promise<void> {
     await writeFile(file, 'first');
     await symlink('.claude/.claude.json', path.join(home, '.claude.json'));
     const folders = [path.join(home, '.claude')];
-    const found = await Promise.all([...folders, path.join(home, '.claude.json')].map((at) => existing(at, 'write', folders)));
+    const found = await Promise.all([...folders, path.join(home, '.claude.json')].map((at) => existing(at, 'write', { folders })));
     const program = { command: '/bin/sh', args: ['-c', `cat ${home}/.claude.json ${file}`], cwd: '/', env: { PATH: '/usr/bin:/bin' } };
     const sandbox = bubblewrap!.sandbox([...seen().slice(0, 2), ...found.flat()], '');
     expect(await said(await sandbox.enter(program))).toBe('firstfirst');

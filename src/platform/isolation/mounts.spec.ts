@@ -13,9 +13,15 @@ beforeEach(async () => {
 afterEach(() => rm(home, { recursive: true }));
 
 describe('what is shown of the host', () => {
+  let told: string[];
+  beforeEach(() => {
+    told = [];
+  });
   const at = (name: string): string => path.join(home, name);
   const look = async (name: string): Promise<string[]> =>
-    (await existing(at(name), 'read', [at('shared')])).map(({ from = '', ...mount }) =>
+    (
+      await existing(at(name), 'read', { folders: [at('shared')], onLink: (...both) => told.push(both.join(' ').replaceAll(home, '')) })
+    ).map(({ from = '', ...mount }) =>
       [mount.at, from, mount.isRenewed ? 'renewed' : mount.identity === undefined ? '' : 'known'].join(' ').replaceAll(home, ''),
     );
 
@@ -33,6 +39,12 @@ describe('what is shown of the host', () => {
     await symlink('shared/tools/keys', at('mine'));
     await symlink('shared', at('link'));
     expect(await Promise.all(['shared/keys', 'shared/tools/keys', 'mine', 'link/keys'].map(look))).toEqual([[], [], [], []]);
+    expect(told.sort()).toEqual([
+      '/link/keys /shared/keys',
+      '/mine /shared/tools/keys',
+      '/shared/keys /shared/keys',
+      '/shared/tools/keys /shared/tools/keys',
+    ]);
     expect(await look('shared')).toEqual(['/shared  ']);
     expect(await look('shared/tools')).toEqual(['/shared/tools  known']);
     expect(await look('shared/tools/x')).toEqual(['/shared/tools/x  renewed']);

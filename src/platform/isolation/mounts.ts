@@ -36,15 +36,19 @@ export function covers(outer: string, at: string): boolean {
   return at === outer || at.startsWith(outer.endsWith(path.sep) ? outer : outer + path.sep);
 }
 
-/**
- * What is there, and where it really lies as well: a link of the home directory may lead anywhere. Not so one that an agent may have made.
- *
- * @param changeable real paths of folders that agents write
- */
-export async function existing(at: string, mode: Mount['mode'], changeable: readonly string[] = []): Promise<Mount[]> {
+/** Where agents write. */
+export interface Changeable {
+  /** Real paths. */
+  readonly folders: readonly string[];
+  /** Is told of what is not shown for a link in one of them. */
+  readonly onLink?: (at: string, link: string) => void;
+}
+
+/** What is there, and where it really lies as well: a link of the home directory may lead anywhere. Not so one that an agent may have made. */
+export async function existing(at: string, mode: Mount['mode'], changeable: Changeable = { folders: [] }): Promise<Mount[]> {
   const real = await leadsTo(at, changeable);
   if (real === undefined) return [];
-  if (!changeable.some((folder) => folder !== real && covers(folder, real))) return shown(at, mode, { from: real });
+  if (!changeable.folders.some((folder) => folder !== real && covers(folder, real))) return shown(at, mode, { from: real });
   // An agent could put a link there before it is mounted.
   const found = await lstat(real).catch(() => undefined);
   if (found !== undefined && !found.isDirectory() && !found.isSymbolicLink()) return shown(at, mode, { from: real, isRenewed: true });
@@ -66,17 +70,20 @@ function shown(
 }
 
 /** Undefined where nothing is, or a link on the way lies in one of the folders. */
-async function leadsTo(at: string, changeable: readonly string[]): Promise<string | undefined> {
+async function leadsTo(at: string, { folders, onLink }: Changeable): Promise<string | undefined> {
   const real = await realpath(at).catch(() => undefined);
-  if (real === undefined || real === at || changeable.length === 0) return real;
+  if (real === undefined || real === at || folders.length === 0) return real;
   const todo = at.split(path.sep);
   let folder: string = path.sep;
   for (let links = 0; todo.length > 0;) {
     const next = path.join(folder, todo.shift()!);
     const target = await readlink(next).catch(() => undefined);
     if (target === undefined) folder = next;
-    else if (++links > MAX_LINKS || changeable.some((each) => covers(each, folder))) return undefined;
-    else {
+    else if (++links > MAX_LINKS) return undefined;
+    else if (folders.some((each) => covers(each, folder))) {
+      onLink?.(at, next);
+      return undefined;
+    } else {
       todo.unshift(...target.split(path.sep));
       if (path.isAbsolute(target)) folder = path.sep;
     }

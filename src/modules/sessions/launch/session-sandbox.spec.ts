@@ -46,7 +46,11 @@ describe('a start behind bubblewrap', () => {
   it('is over where a folder that it is to see is gone', async () => {
     const given: unknown[] = [
       { auth: 'on', citiesRoot: path.dirname(city) },
-      { found: async () => ({ kind: 'bubblewrap', rules: { visible: [] } }), changeable: async () => [], sandbox: () => 'made' },
+      {
+        found: async () => ({ kind: 'bubblewrap', rules: { visible: [] } }),
+        changeable: async () => ({ folders: [] }),
+        sandbox: () => 'made',
+      },
       { home: '/home/nobody', programs: () => [], authorities: () => [] },
       {},
       { sweep: async () => ({ open: [] }) },
