@@ -8,6 +8,7 @@ import { GIVE_NAMES } from './given-names.js';
 import type { HostRules } from './host-file.js';
 import { NO_NETWORK, type Inside } from './network/inside.js';
 import { inOrder, shownAt, type Mount } from './mounts.js';
+import { exactPlaces, onMountPoints, renewed, type Placed } from './mount-points.js';
 import { limitsBy, sayStarved, type LimitsBy } from './limits-by.js';
 import { ProcessGroups } from './process-groups.js';
 
@@ -128,9 +129,10 @@ export class Bubblewrap {
         const seen: Mount[] = [...SYSTEM.map((at): Mount => ({ at, mode: 'read' })), ...ordered];
         const env = { ...program.env, ...network?.env };
         const command = await visibleProgram(program, seen, hint);
+        const placed = await renewed(await onMountPoints(ordered));
         const group = await this.groups?.make();
         return {
-          ...this.#wrapped({ ...program, env, command }, ordered, group?.file ?? '', network),
+          ...this.#wrapped({ ...program, env, command }, placed, group?.file ?? '', network),
           ...sayStarved(group, this.limits.memory),
         };
       },
@@ -138,7 +140,7 @@ export class Bubblewrap {
   }
 
   /** No value of a variable is an argument: those of a process can be read by everybody on the host. */
-  #wrapped({ command, args, cwd, env }: Program, mounts: readonly Mount[], group: string, network?: Inside): Program {
+  #wrapped({ command, args, cwd, env }: Program, mounts: readonly Placed[], group: string, network?: Inside): Program {
     const { bwrap, prlimit, nice, env: setSignals } = this.tools;
     const { memory, processes, files } = this.limits;
     const named = Object.keys(env).filter((name) => !OURS.test(name) && NAME.test(name));
@@ -155,7 +157,14 @@ export class Bubblewrap {
         ...mounts.flatMap(mountArguments),
         ...(network?.args ?? []),
         ...['--chdir', cwd, '--', setSignals, `--default-signal=${SIGNALS}`],
-        ...['/bin/sh', '-c', `${sameFolders(mounts)}${network?.prelude ?? ''}${INSIDE}`, named.join(' '), command, ...args],
+        ...[
+          '/bin/sh',
+          '-c',
+          `${exactPlaces(mounts)}${sameFolders(mounts)}${network?.prelude ?? ''}${INSIDE}`,
+          named.join(' '),
+          command,
+          ...args,
+        ],
       ],
       cwd: '/',
       env: {
@@ -189,7 +198,8 @@ async function toolAt(tool: string): Promise<string> {
   throw new Error(`${tool === 'bwrap' ? 'bubblewrap' : tool} is not installed`);
 }
 
-function mountArguments({ at, from = at, mode }: Mount): string[] {
+function mountArguments({ at, from = at, mode, isShown }: Placed): string[] {
+  if (isShown) return [];
   if (mode === 'hidden') return ['--tmpfs', at];
   return [mode === 'write' ? '--bind' : '--ro-bind', from, at];
 }

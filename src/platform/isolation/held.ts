@@ -5,6 +5,8 @@ import { FOLDER } from '../runtime/preparation/held-folder.js';
 
 /** How a file is opened: through no link, and nothing is waited for. */
 export const FILE = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
+/** How something is looked at without being opened for reading: O_PATH, which Node has no name for. */
+const NAMED = 0o10000000 | constants.O_NOFOLLOW;
 
 /** A folder, opened where it lies. @throws StartError unsupported when it is a link, or lies behind one */
 export async function heldAt(directory: string): Promise<FileHandle> {
@@ -26,6 +28,18 @@ export async function identityOf(directory: string): Promise<string> {
   try {
     const { dev, ino } = await handle.stat({ bigint: true });
     return `${dev}:${ino}`;
+  } finally {
+    await handle.close();
+  }
+}
+
+/** The same of anything: a file, a socket. @throws StartError as `identityOf` */
+export async function identityAt(at: string): Promise<string> {
+  const handle = await open(at, NAMED);
+  try {
+    const found = await handle.stat({ bigint: true });
+    if (found.isSymbolicLink() || (await readlink(`/proc/self/fd/${handle.fd}`)) !== at) throw behindLink(at);
+    return `${found.dev}:${found.ino}`;
   } finally {
     await handle.close();
   }

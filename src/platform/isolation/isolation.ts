@@ -9,7 +9,7 @@ import { CityWay } from './city-way.js';
 import { hostFileOf, readHostFile, type HostRules } from './host-file.js';
 import { asLentUser, endLeft, type LentWork } from './lent-user.js';
 import { UNLIMITED, type LimitsBy } from './limits-by.js';
-import type { Mount } from './mounts.js';
+import type { Changeable, Mount } from './mounts.js';
 import { insideOf, type WayOut } from './network/inside.js';
 import { Users } from './users.js';
 
@@ -84,6 +84,24 @@ export class Isolation implements OnApplicationBootstrap, OnApplicationShutdown 
    */
   found(): Promise<Found> {
     return (this.#found ??= this.#find());
+  }
+
+  /** Where agents of this host may write: what is shown of it is not looked for behind a link of theirs. @param more as they are spelled */
+  async changeable(more: readonly string[] = []): Promise<Changeable> {
+    const { rules } = await this.found();
+    const written = rules.visible.filter(({ write }) => write).map(({ path: at }) => at);
+    const all = [this.config.citiesRoot, ...this.config.allowedPaths, ...written, ...more];
+    const real = await Promise.all(all.map((at) => realpath(at).catch(() => undefined)));
+    return { folders: real.filter((at) => at !== undefined), onLink: (at, link) => this.#tellOfLink(at, link) };
+  }
+
+  /** Once for each path: each start would say it again. */
+  #tellOfLink(at: string, link: string): void {
+    if (this.#toldOf.has(at)) return;
+    this.#toldOf.add(at);
+    const how =
+      'an agent may have made it; where an operator did, name less in SVC_ALLOWED_PATHS, or the path that it leads to in host.toml';
+    this.log.warn({ path: at, link }, `agents do not see a path of the host behind a link in a folder where agents may write (${how})`);
   }
 
   /** What limits what is run for cities on this host. */

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { chmod, chown, mkdir, mkdtemp, realpath, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, mkdtemp, realpath, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -39,8 +39,8 @@ beforeAll(async () => {
 });
 afterAll(() => (isRoot ? rm(base, { recursive: true }) : undefined));
 
-async function said(line: string, env: Record<string, string> = {}, id = PORT): Promise<string> {
-  const spec = { command: 'sh', args: ['-c', line], cwd: path.join(base, 'port'), env: { PATH: '/usr/bin:/bin', ...env } };
+async function said(line: string, env: Record<string, string> = {}, id = PORT, cwd = path.join(base, 'port')): Promise<string> {
+  const spec = { command: 'sh', args: ['-c', line], cwd, env: { PATH: '/usr/bin:/bin', ...env } };
   const agent = await spawnAgent({ ...spec, sandbox: users.sandbox(id, OWN) });
   let text = '';
   agent.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()));
@@ -50,6 +50,18 @@ async function said(line: string, env: Record<string, string> = {}, id = PORT): 
 }
 
 (isRoot ? describe : describe.skip)('programs as the user of their city (skipped: not root)', () => {
+  // Guard: root would follow a link that an agent has put there since, and the program would begin where its user may not go.
+  it('go into their directory as that user', async () => {
+    const place = path.join(base, 'link');
+    await symlink(path.join(base, 'port'), place);
+    expect(await said('pwd; cat file; echo "${SVC_DIR_OF-none} ${OLDPWD-none}"', {}, PORT, place)).toBe(`${base}/port\nportnone none\n`);
+    await mkdir(path.join(base, 'quay/open'), { mode: 0o755 });
+    await writeFile(path.join(base, 'quay/open/file'), 'of quay', { mode: 0o644 });
+    await rm(place);
+    await symlink(path.join(base, 'quay/open'), place);
+    expect(await said('echo begun; cat file', {}, PORT, place)).toBe('');
+  });
+
   it('have its number, no groups and no capabilities', async () => {
     expect(await said('id -u; id -G; grep -E "^(CapEff|CapBnd|NoNewPrivs)" /proc/self/status | cut -f2')).toBe(
       `${PORT.user}\n${PORT.group}\n0000000000000000\n0000000000000000\n1\n`,

@@ -24,8 +24,11 @@ const TOOLS = ['setpriv', 'prlimit', 'nice', 'flock'] as const;
 type Tools = Readonly<Record<(typeof TOOLS)[number], string>>;
 /** Outside, as root: goes into the group that limits all of it, where there is one. */
 const OUTSIDE = `test -z "$0" || echo 0 >"$0" || exit 126; exec "$@"`;
-/** Inside, as the session's user: gives the variables their names, and lets its city's group write what it makes. */
-const INSIDE = `umask 007; ${GIVE_NAMES}exec "$@"`;
+/**
+ * Inside, as the session's user: goes into the directory, which may be a link by now to one that only root reaches, gives the variables their
+ * names, and lets its city's group write what it makes.
+ */
+const INSIDE = `umask 007; cd -P -- "$SVC_DIR_OF" || exit 126; unset SVC_DIR_OF OLDPWD; ${GIVE_NAMES}exec "$@"`;
 const OURS = /^SVC_/;
 const NAME = /^[A-Za-z_]\w*$/;
 /**
@@ -221,9 +224,10 @@ export class Users {
         ...[prlimit, '--core=0', `--data=${memory}`, `--nproc=${processes}`, `--nofile=${files}`, nice, '-n', '5'],
         ...['/bin/sh', '-c', INSIDE, named.join(' '), command, ...args],
       ],
-      cwd,
+      cwd: '/',
       env: {
         ...Object.fromEntries(Object.entries(env).filter(([name]) => OURS.test(name))),
+        SVC_DIR_OF: cwd,
         ...Object.fromEntries(named.map((name) => [`SVC_OF_${name}`, env[name]!])),
       },
     };

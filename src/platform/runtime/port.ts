@@ -63,6 +63,8 @@ export interface StartSpec extends Program {
   /** exec: by which an earlier release knew it; what is left there of it is ended before. */
   readonly formerName?: string | undefined;
   readonly document?: Readonly<Record<string, unknown>>;
+  /** exec: what the script itself has of variables beside ours. It runs outside of every wall, and what a city says is told in its document. */
+  readonly scriptEnv?: Readonly<Record<string, string>>;
 }
 
 /** Why a start failed: the session's counters and its reason depend on it. */

@@ -1,5 +1,6 @@
 import promises from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
+import path from 'node:path';
 import { afterEach, expect, it, jest } from '@jest/globals';
 import { ServiceProcesses, type Run } from './service-processes.js';
 
@@ -10,10 +11,16 @@ afterEach(() => {
 
 it('a process of a service is over when the folder of its sockets cannot be removed, which is told', async () => {
   let sockets = '';
+  let beside: string[] = [];
   const said: unknown[] = [];
   const processes = new ServiceProcesses(
     ...([
-      { hold: async (program: { sockets: string }) => void (sockets = program.sockets) },
+      {
+        hold: async (program: { sockets: string }) => {
+          sockets = program.sockets;
+          beside = await promises.readdir(path.dirname(sockets));
+        },
+      },
       {},
       {},
       { of: () => ({ follow: () => undefined, close: async () => undefined }) },
@@ -26,6 +33,9 @@ it('a process of a service is over when the folder of its sockets cannot be remo
   const row = { pk: 1, name: 'board', definition: { command: ['true'] } };
   const run = { row, city: 'alpha', attempt: 1, publish: async () => undefined } as unknown as Run;
   expect(await processes.run(run)).toEqual({ how: 'start_failed' });
+  // So that it is swept when its worker is killed, and not before; its service may do with its own folder what it likes.
+  expect(beside.sort()).toEqual(['alive', 'own']);
+  expect(path.basename(path.dirname(sockets))).toMatch(/^svc-net-/);
   expect(said).toEqual(['the folder for the sockets of a service stays']);
-  await promises.rm(sockets, { recursive: true });
+  await promises.rm(path.dirname(sockets), { recursive: true });
 });

@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, realpath } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { Injectable } from '@nestjs/common';
+import { makeSocketFolder, type SocketFolder } from '../../../platform/isolation/network/socket-folder.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
 import { HostBusy, StartError, UnconfirmedDead } from '../../../platform/runtime/port.js';
-import { removeTree } from '../../../platform/runtime/preparation/remove-tree.js';
 import type { AgentProcess } from '../../../platform/runtime/spawn.js';
 import { sleep } from '../../../platform/time/clock.js';
 import { CityCommands, SOCKET, type CityService } from '../../sessions/launch/city-commands.js';
@@ -55,15 +54,19 @@ export class ServiceProcesses {
     await publish({
       condition: { state: 'starting', localState: 'starting', reason: row.reason ?? undefined, detail: row.detail ?? undefined },
     });
-    let sockets: string | undefined;
+    let folder: SocketFolder | undefined;
     let ended: Ended | undefined;
     const log = this.logs.of(row.pk, attempt);
     try {
-      // Paths of sockets are short: the city's own may be too long.
-      sockets = await mkdtemp(path.join(await realpath(tmpdir()), 'svc-service-'));
+      // Paths of sockets are short: the city's own may be too long. A worker that starts removes those of one that was killed.
+      folder = await makeSocketFolder();
+      const sockets = path.join(folder.path, 'own');
+      await mkdir(sockets, { mode: 0o700 });
+      // Where users are the walls, the service is another one than this process.
+      await chmod(folder.path, 0o711);
       await this.commands.hold(programOf(run, sockets), async (child) => {
         log.follow(child.stdout);
-        ended = await this.#supervise(run, child, path.join(sockets!, SOCKET));
+        ended = await this.#supervise(run, child, path.join(sockets, SOCKET));
       });
     } catch (error) {
       if (!(error instanceof StartError)) this.log.warn({ err: error, city, service: row.name }, 'the process of a service failed');
@@ -72,10 +75,9 @@ export class ServiceProcesses {
       else ended ??= { how: error instanceof HostBusy ? 'host_busy' : 'start_failed', detail };
     } finally {
       await log.close();
-      if (sockets !== undefined)
-        await removeTree(sockets).catch((err: unknown) =>
-          this.log.warn({ err, city, service: row.name }, 'the folder for the sockets of a service stays'),
-        );
+      await folder
+        ?.remove()
+        .catch((err: unknown) => this.log.warn({ err, city, service: row.name }, 'the folder for the sockets of a service stays'));
     }
     return ended ?? { how: 'start_failed' };
   }

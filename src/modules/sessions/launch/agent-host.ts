@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs';
 import { Injectable } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { AppConfig } from '../../../platform/config/config.js';
+import { agentEnvironment } from '../../../platform/runtime/environment.js';
 import { LOOPBACK_COMMAND, loopbackCommand } from '../../../platform/runtime/loopback-command.js';
 import type { Command } from './command.js';
 
@@ -24,6 +25,12 @@ export class AgentHost {
   /** Variables of the runner's own environment that agents may have: never ours, never a database's. */
   environment(): Readonly<Record<string, string>> {
     return this.config.agentEnvironment;
+  }
+
+  /** What a script that runs sessions elsewhere has of variables: it runs outside of every wall, so nothing that a city says. */
+  scriptEnvironment(): Readonly<Record<string, string>> {
+    const env = agentEnvironment(this.environment());
+    return { ...env, PATH: [this.commandsDirectory, env.PATH].filter(Boolean).join(path.delimiter) };
   }
 
   /** Where agents reach the API; undefined when nobody said, and this process does not serve it itself. */

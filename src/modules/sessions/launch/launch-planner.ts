@@ -3,7 +3,8 @@ import { Injectable } from '@nestjs/common';
 import { parseDuration } from '../../../contract/duration.js';
 import { ProblemError } from '../../../contract/problems.js';
 import { AppConfig } from '../../../platform/config/config.js';
-import { HostBusy, StartError } from '../../../platform/runtime/port.js';
+import { HostBusy, StartError, type StartSpec } from '../../../platform/runtime/port.js';
+import { programsNamed } from '../../../platform/runtime/programs.js';
 import { Threads } from '../../../platform/threads/threads.js';
 import type { CityConfig, RigConfig } from '../../files/composition/city-config.js';
 import { ConfigReadsService } from '../../configuration/config/config-reads.service.js';
@@ -107,18 +108,19 @@ export class LaunchPlanner {
     const configDir = await configDirectory(template.agent, directories.city, places);
     const variables = variablesOf(template, row, places, directories, configDir, name);
     const prepared = await preparedFor(config, template, variables, places);
+    const scriptEnv = this.host.scriptEnvironment();
     const spec =
       script === undefined
         ? { ...this.#program(command), ...common, ...(await this.#servers(config, template, variables, places)) }
         : {
-            command: scriptPath(script, directories.city),
+            command: await this.sandboxes.checkScript(await scriptPath(script, directories.city, scriptEnv), networkOf(config, template)),
             args: [],
             ...common,
             name,
             formerName: row.session_name,
             document: await scriptDocument(template, command, common, prepared, places),
+            scriptEnv,
           };
-    if (script !== undefined) await this.sandboxes.checkScript(spec.command, networkOf(config, template));
     if (spec.command === '') throw new StartError('not_found', `${template.name} has no command to start`);
     const preparation =
       script === undefined ? prepared && (await preparationOf(prepared, template, directories.workDir, runtimeDir, places)) : undefined;
@@ -195,6 +197,9 @@ function withoutEmpty(options: Readonly<Record<string, string>>): Record<string,
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== ''));
 }
 
-function scriptPath(script: string, city: string): string {
-  return script.includes('/') ? path.resolve(city, script) : script;
+/** A name is looked for where the script itself would be: nowhere that a city says. */
+async function scriptPath(script: string, city: string, env: StartSpec['env']): Promise<string> {
+  if (script.includes('/')) return path.resolve(city, script);
+  for await (const file of programsNamed({ command: script, cwd: '/', env })) return file;
+  return script;
 }

@@ -31,6 +31,7 @@ global_fragments = ["rules"]
 base = "builtin:loopback"
 [providers.box]
 command = "exec:scripts/box"
+env = { CITY_SAYS = "so" }
 args = ["inner"]
 [session]
 startup_timeout = "5s"
@@ -174,7 +175,10 @@ describe('a launch plan', () => {
     expect(plan.spec).toMatchObject({ command: path.join(fixture.city.path, 'scripts/box'), args: [], formerName: 's-al-7' });
     // Another city may use the same script, and have a session of this name.
     expect(plan.spec.name).toMatch(/^s-al-7-[0-9a-f]{8}$/);
-    expect(plan.spec.document).toMatchObject({ work_dir: fixture.city.path, env: { SVC_SESSION_ID: 'al-7' } });
+    expect(plan.spec.document).toMatchObject({ work_dir: fixture.city.path, env: { SVC_SESSION_ID: 'al-7', CITY_SAYS: 'so' } });
+    // It runs outside of every wall.
+    expect(plan.spec.scriptEnv).not.toHaveProperty('CITY_SAYS');
+    expect(plan.spec.scriptEnv).toHaveProperty('PATH');
   });
 
   it('has commands of a script name the session as that does', async () => {

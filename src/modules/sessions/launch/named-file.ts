@@ -56,7 +56,8 @@ export async function packDirectories(names: Iterable<string>, roots: Roots): Pr
   const found = new Set<string>();
   for (const id of ids) {
     const root = await directoryOf(id, roots);
-    if (root !== undefined) found.add(await realpath(root.within).catch(() => root.within));
+    // Whoever writes the city may have put a link to another city in the place of what was looked at.
+    if (root !== undefined) found.add(root.isReal ? root.within : await realpath(root.within).catch(() => root.within));
   }
   return [...found];
 }
@@ -116,10 +117,10 @@ async function read(tree: DiskTree, file: string): Promise<string | undefined> {
 async function directoryOf(
   id: string,
   { cityPath, citiesRoot, isOthers }: Roots,
-): Promise<{ directory: string; within: string } | undefined> {
+): Promise<{ directory: string; within: string; isReal: boolean } | undefined> {
   if (id.startsWith('builtin:')) {
     const directory = path.resolve(builtinPacksDirectory(), id.slice('builtin:'.length));
-    return isBelow(builtinPacksDirectory(), directory) ? { directory, within: directory } : undefined;
+    return isBelow(builtinPacksDirectory(), directory) ? { directory, within: directory, isReal: false } : undefined;
   }
   const [, repository, commit, folder = ''] = /^(.+)@([0-9a-f]{12})(?:\/\/(.+))?$/s.exec(id) ?? [];
   if (repository !== undefined) {
@@ -128,7 +129,7 @@ async function directoryOf(
       if (parsed.kind !== 'repository' || bareAddress(parsed.url) !== repository || !pin.commit.startsWith(commit!)) continue;
       const tree = treeOfCheckout(checkoutDirectory(citiesRoot, parsed.url, pin.commit));
       const directory = path.resolve(tree, folder);
-      if (directory === tree || isBelow(tree, directory)) return { directory, within: tree };
+      if (directory === tree || isBelow(tree, directory)) return { directory, within: tree, isReal: false };
     }
     return undefined;
   }
@@ -139,5 +140,5 @@ async function directoryOf(
   // A city may have been made there since the configuration was composed.
   if (!isBelow(root, directory) || (await isOfAnotherCity(directory, city, root))) return undefined;
   const isOutside = directory !== city && !isBelow(city, directory);
-  return isOutside && (await isOthers?.(directory)) === true ? undefined : { directory, within: directory };
+  return isOutside && (await isOthers?.(directory)) === true ? undefined : { directory, within: directory, isReal: true };
 }

@@ -1,4 +1,4 @@
-import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, realpath, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -38,5 +38,66 @@ describe('a start where users are the walls', () => {
     };
     await expect(sandboxes.of(session as never)).rejects.toMatchObject({ failure: 'aborted' });
     expect(ended).toEqual([[7, start]]);
+  });
+});
+
+describe('a start behind bubblewrap', () => {
+  // Guard: an agent of the city has moved it away, and puts a link to another city there before it is mounted.
+  it('is over where a folder that it is to see is gone', async () => {
+    const given: unknown[] = [
+      { auth: 'on', citiesRoot: path.dirname(city) },
+      {
+        found: async () => ({ kind: 'bubblewrap', rules: { visible: [] } }),
+        changeable: async () => ({ folders: [] }),
+        sandbox: () => 'made',
+      },
+      { home: '/home/nobody', programs: () => [], authorities: () => [] },
+      {},
+      { sweep: async () => ({ open: [] }) },
+      { closeOthers: () => undefined },
+    ];
+    const sandboxes = new (SessionSandboxes as unknown as new (...args: unknown[]) => SessionSandboxes)(...given);
+    const workDir = path.join(city, '.gc/worktrees/x');
+    const runtimeDir = path.join(city, '.gc/runtime');
+    await Promise.all([workDir, runtimeDir].map((at) => mkdir(at, { recursive: true })));
+    const session = {
+      id: 'po-1',
+      template: { spec: {} },
+      config: { workspace: {}, contents: {} },
+      places: { cityName: 'port', cityPath: city, citiesRoot: path.dirname(city) },
+      directories: { city, rigRoot: undefined, workDir },
+      runtimeDir,
+    };
+    expect(await sandboxes.of(session as never)).toBe('made');
+    await rename(workDir, path.join(city, '.gc/worktrees/away'));
+    await expect(sandboxes.of(session as never)).rejects.toMatchObject({
+      failure: 'not_found',
+      message: `${workDir} is not there any more`,
+    });
+    await symlink(city, workDir);
+    await expect(sandboxes.of(session as never)).rejects.toMatchObject({ failure: 'unsupported' });
+    await rm(workDir);
+    await rename(path.join(city, '.gc/worktrees/away'), workDir);
+    const home = path.join(city, '.gc/sessions/po-1/home');
+    await rm(home, { recursive: true });
+    await symlink('/', home);
+    await expect(sandboxes.of(session as never)).rejects.toThrow(`${home} is a link, or lies behind one`);
+  });
+});
+
+describe('a script that runs sessions elsewhere', () => {
+  // Guard: whoever writes the city could have the link lead to a file of its own once it was looked at.
+  it('is the file that the operator has named, whatever a link in the city leads to later', async () => {
+    const [cities, script, link] = ['cities', 'script', 'cities/link'].map((name) => path.join(city, name)) as [string, string, string];
+    await mkdir(cities);
+    await writeFile(script, '');
+    await symlink(script, link);
+    const found = async () => ({ kind: 'bubblewrap', rules: { scripts: [script, path.join(cities, 'own')] } });
+    const given: unknown[] = [{ citiesRoot: cities }, { found, hostFile: 'host.toml' }];
+    const sandboxes = new (SessionSandboxes as unknown as new (...args: unknown[]) => SessionSandboxes)(...given);
+    expect(await sandboxes.checkScript(link, undefined)).toBe(script);
+    await writeFile(path.join(cities, 'own'), '');
+    for (const other of [path.join(cities, 'own'), 'script'])
+      await expect(sandboxes.checkScript(other, undefined)).rejects.toThrow('host.toml');
   });
 });

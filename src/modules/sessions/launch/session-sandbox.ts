@@ -3,7 +3,7 @@ import { homedir } from 'node:os';
 import path from 'node:path';
 import { Injectable } from '@nestjs/common';
 import { AppConfig } from '../../../platform/config/config.js';
-import { identityOf } from '../../../platform/isolation/held.js';
+import { identified } from '../../../platform/isolation/identified.js';
 import { Isolation } from '../../../platform/isolation/isolation.js';
 import { covers, existing, type Mount } from '../../../platform/isolation/mounts.js';
 import type { Identity } from '../../../platform/isolation/reach.js';
@@ -14,7 +14,7 @@ import type { WayOut } from '../../../platform/isolation/network/inside.js';
 import type { ProxyRules } from '../../../platform/isolation/network/proxy.js';
 import { NetworkWalls } from '../../../platform/isolation/network/walls.js';
 import type { CityConfig, NetworkRule } from '../../files/composition/city-config.js';
-import { errnoOf, isBelow } from '../../files/composition/trees/paths.js';
+import { isBelow } from '../../files/composition/trees/paths.js';
 import { PROGRAMS, SIGN_INS } from '../../hosts/providers/probes/host-places.js';
 import { AgentHost } from './agent-host.js';
 import type { Template } from './launch.js';
@@ -149,10 +149,14 @@ export class SessionSandboxes {
   }
 
   async #inside(session: Omit<CommandPlace, 'owner' | 'streamId'>, own: string, wayOut: WayOut | undefined): Promise<Sandbox | undefined> {
-    const mounts: Mount[] = [
+    const its: Mount[] = [
       // Over the root nothing would be left of what is shown.
       ...(this.host.home === '/' ? [] : [{ at: this.host.home, mode: 'write', from: path.join(own, 'home') } as const]),
       { at: '/tmp', mode: 'write', from: path.join(own, 'tmp') },
+    ];
+    // An agent may have made a link of its home on a host where nothing isolated it.
+    const mounts = [
+      ...(await identified(its)),
       ...(await this.#ofHost(session)),
       ...(await identified([...(await this.#ofCity(session)), ...ofService(session.service)])),
     ];
@@ -187,24 +191,25 @@ export class SessionSandboxes {
   }
 
   /**
-   * Scripts that run sessions elsewhere need what a sandbox takes away: a server of a terminal multiplexer, containers.
+   * Scripts that run sessions elsewhere need what a sandbox takes away: a server of a terminal multiplexer, containers. Answers which file is
+   * started: a link in a city may lead elsewhere by then.
    *
    * @throws StartError unsupported where the network is restricted, and for one that the operator of this host has not named
    */
-  async checkScript(script: string, network: readonly NetworkRule[] | undefined): Promise<void> {
+  async checkScript(script: string, network: readonly NetworkRule[] | undefined): Promise<string> {
     if (network !== undefined)
       throw new StartError('unsupported', `network is restricted for this session, and ${script} runs sessions where nothing restricts it`);
     const { kind, rules } = await this.isolation.found();
-    if (kind === 'none') return;
+    if (kind === 'none') return script;
     const real = await realpath(script).catch(() => script);
-    if (rules.scripts.includes(real) && !isBelow(await realpath(this.app.citiesRoot), real)) return;
+    if (rules.scripts.includes(real) && !isBelow(await realpath(this.app.citiesRoot), real)) return real;
     const how = `name it, outside of the cities, under [runner] scripts in ${this.isolation.hostFile}`;
     throw new StartError('unsupported', `${script} would run outside of the sandbox, which the operator has to allow: ${how}`);
   }
 
   async #ofHost({ template, places }: Pick<Session, 'template' | 'places'>): Promise<Mount[]> {
     const { rules } = await this.isolation.found();
-    const home = homedir();
+    const ofHome = (at: string): string => path.join(homedir(), at);
     // Without keys whoever reaches the service is who runs it: their sign-ins are their own.
     const own = this.app.auth === 'off';
     const signIns = own && template.preset !== undefined ? (SIGN_INS[template.preset] ?? []) : [];
@@ -213,13 +218,12 @@ export class SessionSandboxes {
         (presets === undefined || (template.preset !== undefined && presets.includes(template.preset))) &&
         (cities === undefined || cities.includes(places.cityName)),
     );
+    const changeable = await this.isolation.changeable(own ? Object.values(SIGN_INS).flatMap((all) => all.map(ofHome)) : []);
     const mounts = await Promise.all([
-      ...[...PROGRAMS.map((at) => path.join(home, at)), ...this.host.programs(), ...this.host.authorities()].map((at) =>
-        existing(at, 'read'),
-      ),
-      ...(own ? GIT_IDENTITY : []).map((at) => existing(path.join(home, at), 'read')),
-      ...signIns.map((at) => existing(path.join(home, at), 'write')),
-      ...named.map(({ path: at, write }) => existing(at, write ? 'write' : 'read')),
+      ...[...this.host.programs(), ...this.host.authorities()].map((at) => existing(at, 'read')),
+      ...[...PROGRAMS, ...(own ? GIT_IDENTITY : [])].map((at) => existing(ofHome(at), 'read', changeable)),
+      ...signIns.map((at) => existing(ofHome(at), 'write', changeable)),
+      ...named.map(({ path: at, write }) => existing(at, write ? 'write' : 'read', changeable)),
     ]);
     return mounts.flat();
   }
@@ -275,24 +279,6 @@ function ofService(service: ServicePlace | undefined): Mount[] {
     { at: service.stateRoot, mode: 'write' },
     { at: SOCKETS, mode: 'write', from: service.sockets },
   ];
-}
-
-/**
- * Folders of a city, whose agents may put a link in the place of one before it is mounted: another city would lie behind it.
- *
- * @throws StartError unsupported where one is a link already
- */
-async function identified(mounts: readonly Mount[]): Promise<Mount[]> {
-  const known = async (mount: Mount): Promise<Mount> => {
-    if (mount.mode === 'hidden' || mount.from !== undefined) return mount;
-    const identity = await identityOf(mount.at).catch((error: unknown) => {
-      // What is not there cannot be mounted either, which says so.
-      if (errnoOf(error) === 'ENOENT') return undefined;
-      throw error;
-    });
-    return identity === undefined ? mount : { ...mount, identity };
-  };
-  return Promise.all(mounts.map(known));
 }
 
 /** @throws StartError unsupported where no session works */

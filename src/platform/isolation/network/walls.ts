@@ -43,8 +43,8 @@ export class NetworkWalls implements OnApplicationBootstrap {
   /** A worker that was killed has not removed its own. Nothing waits for it. */
   onApplicationBootstrap(): void {
     void sweepSocketFolders().then(
-      (count) => count > 0 && this.log.info({ count }, 'removed what killed workers have left of ways out of sandboxes'),
-      (error: unknown) => this.log.warn({ err: error }, 'what killed workers have left of ways out of sandboxes could not be removed'),
+      (count) => count > 0 && this.log.info({ count }, 'removed folders of sockets that killed workers have left'),
+      (error: unknown) => this.log.warn({ err: error }, 'folders of sockets that killed workers have left could not be removed'),
     );
   }
 

@@ -109,8 +109,16 @@ const flag = (name: string, content = ''): Promise<void> => writeFile(path.join(
 const file = (name: string): Promise<string> => readFile(path.join(state, name), 'utf8').catch(() => '');
 
 function spec(over: Partial<StartSpec> = {}): StartSpec {
-  const env = { PATH: '/usr/bin:/bin', STATE: state, SVC_DEPLOYMENT: 'd', SVC_CITY: 'c', SVC_SESSION_ID: 'c-1', SVC_GENERATION: '1' };
-  return { command: './script', args: [], cwd: state, env, timeoutMs: 120_000, name: 's1', ...over };
+  const scriptEnv = { PATH: '/usr/bin:/bin', STATE: state };
+  const env = {
+    BASH_ENV: path.join(state, 'evil'),
+    SVC_CITY_PATH: '/c',
+    SVC_DEPLOYMENT: 'd',
+    SVC_CITY: 'c',
+    SVC_SESSION_ID: 'c-1',
+    SVC_GENERATION: '1',
+  };
+  return { command: './script', args: [], cwd: state, env, scriptEnv, timeoutMs: 120_000, name: 's1', ...over };
 }
 async function start(
   over: Partial<StartSpec> = {},
@@ -183,6 +191,17 @@ describe('a session that a script runs', () => {
     expect(await file('s1/meta-SVC_SESSION_OWNER')).toBe('d/c/c-1');
     expect(await agent.peek(1)).toBe('welcome');
     expect(await agent.respond('x', { action: 'approve' })).toBe(false);
+  });
+
+  // Guard: a script runs outside of every wall.
+  it('runs nothing that variables of a city name, and has them in its document alone', async () => {
+    await writeFile(path.join(state, 'script'), SCRIPT.replace('/bin/sh', '/bin/bash'));
+    await writeFile(path.join(state, 'evil'), 'touch "${BASH_ENV%/evil}/was-run"');
+    await start();
+    expect(JSON.parse(await file('s1/document'))).toMatchObject({ env: { BASH_ENV: path.join(state, 'evil') } });
+    expect(await file('s1/environment')).not.toContain('BASH_ENV');
+    expect(await file('s1/environment')).toContain('SVC_CITY_PATH=/c');
+    expect(await readdir(state)).not.toContain('was-run');
   });
 
   it('answers prompts one after the other, each with what is new', async () => {

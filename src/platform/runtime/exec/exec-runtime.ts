@@ -8,6 +8,8 @@ import { EXEC_TIMING, type ExecTiming } from './timing.js';
 const PROTOCOL = 0;
 /** They mark processes of the agent. A server that the script starts for many sessions must not be taken for one of them. */
 const MARKERS = ['SVC_DEPLOYMENT', 'SVC_CITY', 'SVC_SESSION_ID', 'SVC_GENERATION'] as const;
+/** No file of a city sets one. */
+const OURS = /^SVC_/;
 
 /**
  * Sessions that a script runs, wherever that is. `StartSpec.command` is the script, `name` has to be unique for all
@@ -25,7 +27,7 @@ export class ExecRuntime implements AgentRuntime {
   }
 
   async start(spec: StartSpec, signal: AbortSignal): Promise<RunningAgent> {
-    const known = { command: locate(spec), args: spec.args, env: withoutMarkers(spec.env) };
+    const known = { command: locate(spec), args: spec.args, env: ownEnvironment(spec) };
     const script = new Script({ ...known, name: nameOf(spec) });
     const limit = AbortSignal.any([signal, AbortSignal.timeout(Math.min(spec.timeoutMs, START_MS))]);
     const capabilities = await handshake(script, limit, signal);
@@ -146,8 +148,10 @@ function isOneShot({ document }: StartSpec): boolean {
   return document?.lifecycle === 'one_shot';
 }
 
-function withoutMarkers(env: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(env).filter(([name]) => !(MARKERS as readonly string[]).includes(name)));
+/** A shell reads files that a variable names (`BASH_ENV`), a loader libraries: none of a city is there. */
+function ownEnvironment({ env, scriptEnv }: StartSpec): Record<string, string> {
+  const ours = Object.entries(env).filter(([name]) => OURS.test(name) && !(MARKERS as readonly string[]).includes(name));
+  return { ...scriptEnv, ...Object.fromEntries(ours) };
 }
 
 function stopped(signal: AbortSignal): StartError {

@@ -55,6 +55,12 @@ export class HeldFolder {
     }
   }
 
+  /** A number that no other folder has meanwhile. */
+  async identity(): Promise<string> {
+    const { dev, ino } = await this.handle.stat({ bigint: true });
+    return `${dev}:${ino}`;
+  }
+
   close(): Promise<void> {
     return this.handle.close();
   }

@@ -1,7 +1,7 @@
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { chmod, lstat, mkdir, readdir, readFile, rename, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
+import { chmod, lstat, mkdir, readdir, readFile, rename, rm, stat, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { folder, removeFolders } from '../../../../test/support/folders.js';
 import { StartError } from '../port.js';
@@ -48,6 +48,24 @@ describe('an overlay', () => {
     expect(await Promise.all(['ours', 'theirs', 'touched', 'gone'].map(text))).toEqual(['two', 'own', 'two', 'two']);
     await lay(await file('ours', 'three'));
     expect(await text('ours')).toBe('three');
+  });
+
+  // Guard: an agent makes a file of terabytes in no time, and a start that reads it never ends.
+  it('is not read to its end where that is far away, and not further once the start is called off', async () => {
+    const long = await file('long', 'short');
+    await truncate(long.source, 15 * 1024 ** 4);
+    await expect(lay(long)).rejects.toMatchObject({ failure: 'timeout' });
+    await writeFile(at('long'), '');
+    await truncate(at('long'), 15 * 1024 ** 4);
+    await lay(long);
+    expect((await stat(at('long'))).size).toBe(15 * 1024 ** 4);
+    const large = await file('large', 'short');
+    await truncate(large.source, 200 * 1024 ** 2);
+    const off = new AbortController();
+    const laid = layOver([large], place, ledger, off.signal, async (moment) => {
+      if (moment === 'found') off.abort();
+    });
+    await expect(laid).rejects.toMatchObject({ failure: 'aborted' });
   });
 
   it('keeps what was there before it, also when nobody can read what is remembered', async () => {

@@ -14,6 +14,8 @@ interface Ours {
 }
 type Ledger = Map<string, Ours>;
 
+/** Of a file: as much as is read of one when a city's files are looked at. */
+const MAX_BYTES = 256 * 1024 * 1024;
 /** Others may change what is theirs at any time: a pipe is not waited for. */
 const READ = constants.O_RDONLY | constants.O_NONBLOCK;
 const READ_OURS = READ | constants.O_NOFOLLOW;
@@ -43,8 +45,8 @@ export async function layOver(
     try {
       held.push(await HeldFolder.open(directory));
       for (const file of files) {
-        if (signal.aborted) throw new StartError('aborted', 'the start was called off');
-        const ours = await lay(file, held, before.get(file.path), at);
+        goesOn(signal);
+        const ours = await lay(file, held, before.get(file.path), signal, at);
         if (ours !== undefined) after.set(file.path, ours);
       }
     } catch (error) {
@@ -77,6 +79,7 @@ async function lay(
   file: OverlayFile,
   held: HeldFolder[],
   known: Ours | undefined,
+  signal: AbortSignal,
   at?: (moment: Moment) => Promise<void>,
 ): Promise<Ours | undefined> {
   const folder = await folderOf(file, held);
@@ -84,16 +87,16 @@ async function lay(
   const target = folder.at(path.posix.basename(file.path));
   await at?.('found');
   const there = await lstat(target).catch(absent);
-  if (there === undefined) return (await put(file, target, false, at)) ? note(target, file.sha256) : undefined;
+  if (there === undefined) return (await put(file, target, { replace: false, signal, at })) ? note(target, file.sha256) : undefined;
   if (!there.isFile()) return undefined;
   const untouched = known !== undefined && known.size === there.size && known.mtimeMs === there.mtimeMs;
   if (untouched && known.sha256 === file.sha256) return known;
   // Neither what we left nor what we bring has its size: it need not be read to be somebody else's.
   if (there.size !== known?.size && there.size !== (await stat(file.source)).size) return undefined;
-  const is = untouched ? known.sha256 : await digest(target, READ_OURS);
+  const is = untouched ? known.sha256 : await digest(target, READ_OURS, signal);
   if (is === file.sha256) return note(target, is);
-  if (is !== known?.sha256) return undefined;
-  await put(file, target, true, at);
+  if (is === undefined || is !== known?.sha256) return undefined;
+  await put(file, target, { replace: true, signal, at });
   return note(target, file.sha256);
 }
 
@@ -115,20 +118,26 @@ async function folderOf({ path: name }: OverlayFile, held: HeldFolder[]): Promis
   return held.at(-1);
 }
 
+interface Put {
+  readonly replace: boolean;
+  readonly signal: AbortSignal;
+  readonly at: ((moment: Moment) => Promise<void>) | undefined;
+}
+
 /** False when somebody else has been faster. Whole or not at all, whatever happens meanwhile. */
-async function put(file: OverlayFile, target: string, replace: boolean, at?: (moment: Moment) => Promise<void>): Promise<boolean> {
+async function put(file: OverlayFile, target: string, { replace, signal, at }: Put): Promise<boolean> {
   const source = await open(file.source, READ);
   try {
     const { mode } = await source.stat();
     // Before a byte of it lies where agents read: the path may lead to something else by now.
-    await check(file, source);
+    await check(file, source, signal);
     await at?.('copies');
     const copy = path.join(path.dirname(target), `.${path.basename(target)}.${randomUUID()}`);
     const out = await open(copy, 'wx', (mode & 0o111) === 0 ? 0o644 : 0o755);
     try {
-      await check(file, source, out);
+      await check(file, source, signal, out);
       if (replace) await rename(copy, target);
-      else await link(copy, target).catch((error: NodeJS.ErrnoException) => withoutLinks(error, source, target, mode));
+      else await link(copy, target).catch((error: NodeJS.ErrnoException) => withoutLinks(error, source, target, mode, signal));
       return true;
     } catch (error) {
       if (!replace && (error as NodeJS.ErrnoException).code === 'EEXIST') return false;
@@ -143,18 +152,24 @@ async function put(file: OverlayFile, target: string, replace: boolean, at?: (mo
 }
 
 /** Some shared file systems have no hard links. */
-async function withoutLinks(error: NodeJS.ErrnoException, source: FileHandle, target: string, mode: number): Promise<void> {
+async function withoutLinks(
+  error: NodeJS.ErrnoException,
+  source: FileHandle,
+  target: string,
+  mode: number,
+  signal: AbortSignal,
+): Promise<void> {
   if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'].includes(error.code ?? '')) throw error;
   const out = await open(target, 'wx', (mode & 0o111) === 0 ? 0o644 : 0o755);
   try {
-    await hashed(source, out);
+    await hashed(source, signal, out);
   } finally {
     await out.close();
   }
 }
 
-async function check({ path: name, sha256 }: OverlayFile, source: FileHandle, into?: FileHandle): Promise<void> {
-  if ((await hashed(source, into)) !== sha256)
+async function check({ path: name, sha256 }: OverlayFile, source: FileHandle, signal: AbortSignal, into?: FileHandle): Promise<void> {
+  if ((await hashed(source, signal, into)) !== sha256)
     throw new StartError('timeout', `the file ${name} of the overlay has changed while it was copied`);
 }
 
@@ -163,24 +178,36 @@ async function note(target: string, sha256: string): Promise<Ours> {
   return { sha256, size, mtimeMs };
 }
 
-async function digest(file: string, flags: number): Promise<string | undefined> {
+async function digest(file: string, flags: number, signal: AbortSignal): Promise<string | undefined> {
   const handle = await open(file, flags);
   try {
-    return await hashed(handle);
+    return await hashed(handle, signal);
   } finally {
     await handle.close();
   }
 }
 
-/** Of a whole file, from its beginning; undefined for what is none. @param into gets what is read */
-async function hashed(file: FileHandle, into?: FileHandle): Promise<string | undefined> {
-  if (!(await file.stat()).isFile()) return undefined;
+/**
+ * Of a whole file, from its beginning; undefined for what is none, is longer than a file of an overlay can be, or grows while it is read: an agent
+ * may make one of terabytes in no time. @param into gets what is read
+ */
+async function hashed(file: FileHandle, signal: AbortSignal, into?: FileHandle): Promise<string | undefined> {
+  const found = await file.stat();
+  if (!found.isFile() || found.size > MAX_BYTES) return undefined;
   const hash = createHash('sha256');
-  for await (const chunk of file.createReadStream({ start: 0, autoClose: false })) {
-    hash.update(chunk as Buffer);
-    await into?.writeFile(chunk as Buffer);
+  let left = found.size;
+  for await (const chunk of file.createReadStream({ start: 0, autoClose: false }) as AsyncIterable<Buffer>) {
+    goesOn(signal);
+    left -= chunk.length;
+    if (left < 0) return undefined;
+    hash.update(chunk);
+    await into?.writeFile(chunk);
   }
   return hash.digest('hex');
+}
+
+function goesOn(signal: AbortSignal): void {
+  if (signal.aborted) throw new StartError('aborted', 'the start was called off');
 }
 
 /** Without one, or with one that cannot be read, everything that is there is somebody else's, unless it is the same. */

@@ -126,10 +126,11 @@ export class ProbeHost {
   async #walled(program: Program, isolation: Isolation): Promise<Program> {
     const { rules } = await isolation.found();
     const named = rules.visible.filter(({ presets, cities }) => presets?.includes(this.item) !== false && cities === undefined);
+    const changeable = await isolation.changeable();
     const seen = await Promise.all([
-      ...PROGRAMS.map((at) => existing(path.join(this.home, at), 'read')),
-      ...(SIGN_INS[this.item] ?? []).map((at) => existing(path.join(this.home, at), 'write')),
-      ...named.map(({ path: at, write }) => existing(at, write ? 'write' : 'read')),
+      ...PROGRAMS.map((at) => existing(path.join(this.home, at), 'read', changeable)),
+      ...(SIGN_INS[this.item] ?? []).map((at) => existing(path.join(this.home, at), 'write', changeable)),
+      ...named.map(({ path: at, write }) => existing(at, write ? 'write' : 'read', changeable)),
     ]);
     const own: Mount[] = this.home === '/' ? [] : [{ at: this.home, mode: 'hidden' }];
     const sandbox = await isolation.sandbox([{ at: '/tmp', mode: 'hidden' }, ...own, ...seen.flat()]);

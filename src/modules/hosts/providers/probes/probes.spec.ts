@@ -183,6 +183,7 @@ describe('probes', () => {
       lent,
       found: async () => ({ rules: { visible: [] } }),
       sandbox: async () => undefined,
+      changeable: async () => ({ folders: [] }),
     } as unknown as Isolation);
     await program('claude', `echo '{"loggedIn":true,"authMethod":"claude.ai","apiProvider":"firstParty"}'; echo 1.2.3 >&2`);
     await program('kiro-cli', 'exit 1');
