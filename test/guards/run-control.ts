@@ -340,4 +340,20 @@ export const RUN_CONTROL: readonly Guard[] = [
     test: 'src/modules/orchestration/runs/limits/limits.db-spec.ts',
     name: 'begins with what a step',
   },
+  {
+    guard: 'Rounds that end by themselves are not begun without end.',
+    file: `${CONTROL}/run-control.ts`,
+    find: ' && begun > AT_ONCE)',
+    replace: ' && begun > Infinity)',
+    test: `${CONTROL}/run-control.db-spec.ts`,
+    name: 'rounds that end by themselves',
+  },
+  {
+    guard: 'A loop has something in it that somebody does.',
+    file: 'src/modules/orchestration/formulas/compile/flattening.ts',
+    find: "if (inner.steps.every(({ kind }) => kind === 'scope'))",
+    replace: 'if (inner.steps.length > 1e9)',
+    test: CORPUS,
+    name: '069',
+  },
 ];

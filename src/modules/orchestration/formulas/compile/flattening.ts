@@ -256,6 +256,11 @@ export class Flattening {
     if (step.loop?.until !== undefined) {
       const path = pathOf(step, frame);
       const inner = this.#fragment(step.loop.body, path, 'iteration', frame, full);
+      if (inner.steps.every(({ kind }) => kind === 'scope'))
+        this.weaving.formulas.issues.error(
+          inside(step.where, 'loop.body'),
+          'has nothing for anybody to do: its rounds would end by themselves',
+        );
       return {
         kind: 'loop',
         until: this.#aboutSteps(step.loop.until, step, inner, frame.rounds),

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { workFixture, type WorkFixture } from '../../../../../test/support/work.js';
+import type { Recipe } from '../../formulas/compile/recipe.js';
 import { RunControlRepository } from './control.repository.js';
 import { launches, recipeOf, type Launches } from '../testing/launches.js';
 
@@ -215,6 +216,57 @@ metadata = { "gc.run_target" = "mayor" }
     await Promise.all([end('a.iter1.b'), end('a.iter1.c')]);
     expect(Object.keys(await steps())).toEqual(['a', 'a.iter1.b', 'a.iter1.c', 'a.iter2.b', 'a.iter2.c']);
     await Promise.all([end('a.iter2.b'), end('a.iter2.c')]);
+    expect(await runs.run(id)).toMatchObject({ status: 'failed', error_message: 'f.a failed' });
+  });
+});
+
+describe('rounds that end by themselves', () => {
+  const LOOP =
+    '[[steps]]\nid = "a"\ntitle = "A"\nloop = { until = "step.output.done == true", max = 60, body = [BODY] }\n[[steps]]\nid = "b"\ntitle = "B"\nneeds = ["a"]\n[[steps]]\nid = "c"\ntitle = "C"\n';
+
+  /** As a formula of before, whose loop has a scope in it and nothing else. */
+  const scopes = (): Recipe => {
+    const recipe = recipeOf(HEAD + LOOP.replace('BODY', '{ id = "s", title = "S" }'));
+    const steps = recipe.steps.map((step) =>
+      step.control?.kind === 'loop'
+        ? {
+            ...step,
+            control: {
+              ...step.control,
+              body: { steps: step.control.body.steps.map((each) => ({ ...each, kind: 'scope' as const })), edges: [] },
+            },
+          }
+        : step,
+    );
+    return { ...recipe, steps };
+  };
+  const drains = (): Recipe =>
+    recipeOf(
+      HEAD + LOOP.replace('BODY', '{ id = "s", title = "S", drain = { formula = "item" } }'),
+      {},
+      {
+        item: `${HEAD.replace('"f"', '"item"')}[[steps]]\nid = "x"\ntitle = "X"\n`,
+      },
+    );
+
+  // Guard: rounds that end by themselves are not begun without end.
+  it.each([
+    ['a scope', scopes],
+    ['a drain of a convoy without open members', drains],
+  ])('end their loop, before the city has waited for all of them: %s', async (_what, recipe) => {
+    const { id: convoy } = (
+      await fixture.work.run(fixture.city, 'tester', (work) => work.create({ rig: '', title: 'None', type: 'convoy' }))
+    ).value;
+    const { id } = await runs.launch({ recipe: recipe(), target: 'polecat', source: convoy });
+    const all = await steps();
+    expect(Object.keys(all)).toHaveLength(3 + 20);
+    expect(all).toMatchObject({ a: 'fail', b: 'skipped', c: 'ready', 'a.iter20.s': 'pass' });
+    const { metadata } = (await rows()).find(({ ref }) => ref === 'f.a')!;
+    expect(metadata).toMatchObject({
+      'gc.disposition': 'control_quarantined',
+      'gc.failure_reason': 'more than 20 rounds ended one after the other without anybody doing anything',
+    });
+    await end('c');
     expect(await runs.run(id)).toMatchObject({ status: 'failed', error_message: 'f.a failed' });
   });
 });

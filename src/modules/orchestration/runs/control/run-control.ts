@@ -19,6 +19,9 @@ import type { DrainControl } from './units.js';
 /** What workers hear when the script of a check waits. */
 export const CHECKS_TOPIC = 'run-checks';
 
+/** Rounds that may follow each other while nobody does anything: for all of them the city's other writers wait. */
+const AT_ONCE = 20;
+
 type Add = Extract<Act, { do: 'add' }>;
 type Close = Extract<Act, { do: 'close' }>;
 
@@ -57,6 +60,7 @@ export class RunControl {
     this.#busy.set(work, busy);
     if (busy.has(run.id)) return true;
     busy.add(run.id);
+    let begun = 0;
     try {
       for (;;) {
         const facts = await this.repository.facts(work.tx, work.city.streamId, run.id);
@@ -65,11 +69,13 @@ export class RunControl {
         await this.#unask(work, facts, acts);
         if (acts.length === 0) return true;
         await this.#skip(work, facts, acts);
+        if (acts.some((act) => act.do === 'add')) begun++;
         for (const act of acts) {
           if (act.do === 'finish') return act;
           if (act.do === 'close') {
             if (act.outcome !== 'skipped') await this.#close(work, facts, act);
-          } else if (act.do === 'add') await this.#add(work, run, facts, act);
+          } else if (act.do === 'add' && begun > AT_ONCE) await this.#close(work, facts, endless(act));
+          else if (act.do === 'add') await this.#add(work, run, facts, act);
           else if (act.do === 'script') await this.#ask(work, run, facts, act);
           else if (act.do === 'drain') await this.#take(work, run, facts, act.control);
           else await this.drains.end(work, { drain: facts.beads.get(act.control)!, n: act.unit }, act.outcome, act.reason);
@@ -202,6 +208,12 @@ function decides({ compiler, root_only, steps }: Recipe): boolean {
         kind === 'scope' || kind === 'cleanup' || (control !== undefined && (control.kind !== 'gate' || control.type === 'condition')),
     )
   );
+}
+
+/** The end of a control whose rounds end by themselves. */
+function endless({ control }: Add): Close {
+  const reason = `more than ${AT_ONCE} rounds ended one after the other without anybody doing anything`;
+  return { do: 'close', step: control, outcome: 'fail', reason, disposition: 'control_quarantined' };
 }
 
 /** Those that none of the others waits for: a control is over after them. */
