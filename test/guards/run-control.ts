@@ -356,4 +356,20 @@ export const RUN_CONTROL: readonly Guard[] = [
     test: CORPUS,
     name: '069',
   },
+  {
+    guard: 'Each item has ids of its own.',
+    file: 'src/modules/orchestration/formulas/compile/flattening.ts',
+    find: "if (rounds === 'item' && !full.includes('{index}'))",
+    replace: "if (rounds === 'item' && full === '')",
+    test: CORPUS,
+    name: '073',
+  },
+  {
+    guard: 'A round brings no id that another step has.',
+    file: `${CONTROL}/advance.ts`,
+    find: 'if (!isFree || ids.has(step.id) || this.#coming.has(step.id)) return step.id;',
+    replace: "if (!isFree && ids.has('')) return step.id;",
+    test: RULES,
+    name: 'items that would have one id',
+  },
 ];

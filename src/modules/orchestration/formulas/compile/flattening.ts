@@ -72,12 +72,19 @@ export class Flattening {
           inside(where, 'id'),
           `"${id.slice(0, LIMITS.id)}" is no id: a placeholder is left in it, or it is longer than ${LIMITS.fullId} characters`,
         );
+      else this.#ownOfRounds(step, full, frame);
       frame.ids.set(id, full);
       if ((step.children.length > 0 && step.check === undefined) || step.onComplete !== undefined) this.#parents.add(full);
       if (step.metadata['gc.kind'] === 'scope') frame.scopes.add(id);
       budget.spend('steps');
       if (step.check === undefined) this.#name(step.children, full, frame);
     }
+  }
+
+  /** What is repeated has an id of its own each time: beads and runs tell steps apart by nothing else. */
+  #ownOfRounds({ id, where }: Step, full: string, { rounds }: Frame): void {
+    if (rounds === 'item' && !full.includes('{index}'))
+      this.weaving.formulas.issues.error(inside(where, 'id'), `"${id}" would be the id of every item: write {target}.${id}`);
   }
 
   /** Where steps say what they wait for, by their full ids. */

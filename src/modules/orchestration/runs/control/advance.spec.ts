@@ -95,6 +95,25 @@ describe('what follows in a run', () => {
     expect(run.next()).toEqual(told);
   });
 
+  /** A run of a formula as it compiled before. */
+  const withIds = (run: Case, id: string, instead: string): Case => {
+    run.facts = JSON.parse(JSON.stringify(run.facts).replaceAll(id, instead)) as Case['facts'];
+    return run;
+  };
+
+  // Guard: a round brings no id that another step has.
+  it('items that would have one id are not made', () => {
+    const run = withIds(new Case(LIST), 'f.a.item.{index}.look', 'f.look');
+    run.end('f.a', { output: '{"files":[{"path":"x"},{"path":"y"}]}' });
+    expect(run.next()).toEqual([
+      'close f.a-fanout: fail, there is another step f.look (control_quarantined)',
+      'finish fail: f.a-fanout failed',
+    ]);
+    const one = withIds(new Case(LIST), 'f.a.item.{index}.look', 'f.look');
+    one.end('f.a', { output: '{"files":[{"path":"x"}]}' });
+    expect(one.next()).toEqual(['add f.look "Look at x"']);
+  });
+
   const expansion = (template: string): string =>
     `formula = "e"\ntype = "expansion"\n[requires]\nformula_compiler = ">=2.0.0"\n[[template]]\nid = "{target}.x"\ntitle = "X"\n${template}\n`;
   const ANY = '[[steps]]\nid = "a"\ntitle = "A"\non_complete = { for_each = "output.files", bond = "e" }\n';

@@ -43,8 +43,8 @@ class Run {
   readonly #acts: Act[] = [];
   /** Controls that have got a round just now: what it brings is not there yet. */
   readonly #waiting = new Set<string>();
-  /** Steps that controls get just now: they are not among the nodes yet. */
-  #coming = 0;
+  /** Ids of steps that controls get just now: they are not among the nodes yet. */
+  readonly #coming = new Set<string>();
   /** Characters that the run may still get, once that is asked. */
   #characters: number | undefined;
   /** Units of drains whose end is told. */
@@ -273,21 +273,38 @@ class Run {
 
   /** How many steps the run may still get. */
   #room(): number {
-    return MAX_STEPS - this.#nodes.size - this.#coming;
+    return MAX_STEPS - this.#nodes.size - this.#coming.size;
   }
 
   /** @param failure how reports call it that there is no room for them */
   #add(node: Node, round: number, rounds: Rounds, failure?: string): void {
     const { id } = node.fact.step;
     const refused = { disposition: 'control_quarantined', failure };
+    const taken = this.#taken(id, rounds);
+    if (taken !== undefined) return this.#close(node, 'fail', `there is another step ${taken}`, { disposition: 'control_quarantined' });
     if (rounds.steps.length > this.#room()) return this.#close(node, 'fail', `the run has more than ${MAX_STEPS} steps`, refused);
     this.#characters ??= MAX_CHARACTERS - lengthOf({ steps: Array.from(this.#nodes.values(), ({ fact }) => fact.step) });
     const length = lengthOf({ steps: rounds.steps.map(({ step }) => step) });
     if (length > this.#characters) return this.#close(node, 'fail', `the run has more than ${MAX_CHARACTERS} characters`, refused);
     this.#characters -= length;
     this.#waiting.add(id);
-    this.#coming += rounds.steps.length;
+    for (const { step } of rounds.steps) this.#coming.add(step.id);
     this.#acts.push({ do: 'add', control: id, round, fragment: rounds });
+  }
+
+  /**
+   * An id in a round that another step has too: nothing could tell them apart. Formulas of before may make some. There a loop's own steps have
+   * done with one id for all rounds, as long as they made nothing themselves, and go on.
+   */
+  #taken(control: string, { steps }: Rounds): string | undefined {
+    const ids = new Set<string>();
+    for (const { step } of steps) {
+      const other = this.#nodes.get(step.id);
+      const isFree = other === undefined || (step.control === undefined && other.fact.of === control);
+      if (!isFree || ids.has(step.id) || this.#coming.has(step.id)) return step.id;
+      ids.add(step.id);
+    }
+    return undefined;
   }
 
   #close(
