@@ -269,8 +269,8 @@ export const RUN_CONTROL: readonly Guard[] = [
   {
     guard: 'What begins at once has to fit into a run together.',
     file: `${CONTROL}/advance.ts`,
-    find: 'this.#coming += rounds.steps.length;',
-    replace: 'this.#coming += 0;',
+    find: 'for (const { step } of rounds.steps) this.#coming.add(step.id);',
+    replace: '',
     test: RULES,
     name: 'whatever begins at once',
   },
@@ -359,10 +359,18 @@ export const RUN_CONTROL: readonly Guard[] = [
   {
     guard: 'Each item has ids of its own.',
     file: 'src/modules/orchestration/formulas/compile/flattening.ts',
-    find: "if (rounds === 'item' && !full.includes('{index}'))",
-    replace: "if (rounds === 'item' && full === '')",
+    find: "full.includes(rounds === 'item' ? '{index}' : '{iteration}')",
+    replace: "(rounds === 'item' || full.includes('{iteration}'))",
     test: CORPUS,
     name: '073',
+  },
+  {
+    guard: 'What an expansion puts into a loop has ids of its own in each round.',
+    file: 'src/modules/orchestration/formulas/compile/flattening.ts',
+    find: "full.includes(rounds === 'item' ? '{index}' : '{iteration}')",
+    replace: "(rounds === 'iteration' || full.includes('{index}'))",
+    test: CORPUS,
+    name: '074',
   },
   {
     guard: 'A round brings no id that another step has.',

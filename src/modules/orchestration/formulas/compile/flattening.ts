@@ -83,8 +83,9 @@ export class Flattening {
 
   /** What is repeated has an id of its own each time: beads and runs tell steps apart by nothing else. */
   #ownOfRounds({ id, where }: Step, full: string, { rounds }: Frame): void {
-    if (rounds === 'item' && !full.includes('{index}'))
-      this.weaving.formulas.issues.error(inside(where, 'id'), `"${id}" would be the id of every item: write {target}.${id}`);
+    if (rounds === 'none' || full.includes(rounds === 'item' ? '{index}' : '{iteration}')) return;
+    const whose = rounds === 'item' ? 'of every item' : 'in every round';
+    this.weaving.formulas.issues.error(inside(where, 'id'), `"${id}" would be the id ${whose}: write {target}.${id}`);
   }
 
   /** Where steps say what they wait for, by their full ids. */

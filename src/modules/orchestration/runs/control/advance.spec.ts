@@ -114,6 +114,17 @@ describe('what follows in a run', () => {
     expect(one.next()).toEqual(['add f.look "Look at x"']);
   });
 
+  it.each([
+    ['', 'add f.try "B"'],
+    [', retry = { max_attempts = 2 }', 'close f.a: fail, there is another step f.try (control_quarantined)'],
+  ])('a round does not take for its own what another one has made:%s', (retry, told) => {
+    const loop = `loop = { until = "step.output.done == true", max = 3, body = [{ id = "b", title = "B"${retry} }] }`;
+    const run = withIds(new Case(`[[steps]]\nid = "a"\ntitle = "A"\n${loop}\n`), 'f.a.iter{iteration}.b', 'f.try');
+    run.all();
+    run.end(retry === '' ? 'f.try' : 'f.try.attempt.1', { word: 'pass' });
+    expect(run.all()).toContain(told);
+  });
+
   const expansion = (template: string): string =>
     `formula = "e"\ntype = "expansion"\n[requires]\nformula_compiler = ">=2.0.0"\n[[template]]\nid = "{target}.x"\ntitle = "X"\n${template}\n`;
   const ANY = '[[steps]]\nid = "a"\ntitle = "A"\non_complete = { for_each = "output.files", bond = "e" }\n';
