@@ -251,4 +251,20 @@ export const FORMULAS: readonly Guard[] = [
     replace: 'this.values.value(name)',
     test: 'src/modules/orchestration/formulas/compile/corpus.spec.ts',
   },
+  {
+    guard: 'An id is that of one step of a file, whatever conditions say.',
+    file: `${COMPILE}/read-formula.ts`,
+    find: "if (id !== '' && ids.has(id)) issues",
+    replace: "if (id !== '' && ids.size < 0) issues",
+    test: CORPUS,
+    name: '075',
+  },
+  {
+    guard: 'Who waits for a step that is there waits for it, whatever was left out elsewhere.',
+    file: `${COMPILE}/weaving.ts`,
+    find: '(here.has(id) && !this.starts.has(id))) return [id];',
+    replace: '(here.has(id) && this.became.size < 0)) return [id];',
+    test: CORPUS,
+    name: '077',
+  },
 ];

@@ -128,13 +128,14 @@ export class Compositions {
   #bonded(steps: readonly Step[], { id, after, before, parallel, where }: BondPoint, splice: Splice): Step[] {
     const at = after ?? before!;
     const made = this.weaving.instance(bareStep(where, { id, title: id }), splice, 0);
-    const starts = new Set(this.weaving.startsOf(at));
+    const here = new Set(Array.from(named(steps), ({ id: each }) => each));
+    const starts = new Set(this.weaving.startsOf(at, here));
     const { budget } = this.weaving.formulas;
     // Nothing stands beside a step that was left out, and nothing waits for what is empty.
     if (starts.size === 0 || made.length === 0) return [...steps];
     const exits = this.weaving.exits(made);
     if (after !== undefined) {
-      const last = this.weaving.standsFor(at).at(-1);
+      const last = this.weaving.standsFor(at, here).at(-1);
       return mapped(steps, (step) => {
         const moved = !parallel && step.needs.includes(at);
         if (moved) budget.spend('edges', exits.length);

@@ -152,7 +152,7 @@ export class Flattening {
 
   #needs(step: Step, frame: Frame): string[] {
     return step.needs.flatMap((need) =>
-      this.weaving.standsFor(need).flatMap((id) => {
+      this.weaving.standsFor(need, frame.ids).flatMap((id) => {
         const full = this.#find(id, frame);
         if (full === undefined)
           this.weaving.formulas.issues.error(inside(step.where, 'needs'), `there is no step "${id.slice(0, LIMITS.id)}"`);
@@ -185,7 +185,7 @@ export class Flattening {
 
   #waitsFor(step: Step, id: string, full: string, frame: Frame): void {
     // A step that was left out, and waited for nothing, stands for none: nothing is left to wait for.
-    for (const each of this.weaving.standsFor(id)) {
+    for (const each of this.weaving.standsFor(id, frame.ids)) {
       const from = this.#find(each, frame);
       if (from === undefined) {
         this.weaving.formulas.issues.error(inside(step.where, 'waits_for'), `there is no step "${id}"`);

@@ -2,7 +2,7 @@ import semver from 'semver';
 import { checkedFiles } from '../../../files/composition/compose/checked-files.js';
 import { Leaf, List, plain, type Table } from '../../../files/composition/tree.js';
 import { textsOf, whereOf } from './members.js';
-import type { Compose, Formula, FormulaSource, VarDef, VarType, Where } from './formula.js';
+import type { Compose, Formula, FormulaSource, Step, VarDef, VarType, Where } from './formula.js';
 import { WHOLE_FORMULA } from './formula.format.js';
 import { inside, type Issues } from './issues.js';
 import { LIMITS } from './limits.js';
@@ -31,6 +31,9 @@ export function readFormula(source: FormulaSource, issues: Issues): Formula | un
   keysOfType(table, type, top, issues);
   const phase = table.text('phase') as Formula['phase'];
   const catalog = table.table('catalog');
+  const steps = readSteps(table, 'steps', issues);
+  const template = readSteps(table, 'template', issues);
+  for (const tree of [steps, template]) requireUnique(tree, issues);
   return {
     source,
     name: source.name,
@@ -39,8 +42,8 @@ export function readFormula(source: FormulaSource, issues: Issues): Formula | un
     compilers: compilersOf(table, top, issues),
     extends: namesAt(table, 'extends'),
     vars: varsOf(table, top, issues),
-    steps: readSteps(table, 'steps', issues),
-    template: readSteps(table, 'template', issues),
+    steps,
+    template,
     compose: composeOf(table.table('compose'), issues),
     advice: table.tables('advice').map((advice) => adviceOf(advice, issues)),
     ...(phase === undefined ? {} : { phase }),
@@ -48,6 +51,19 @@ export function readFormula(source: FormulaSource, issues: Issues): Formula | un
     catalog: (catalog === undefined ? {} : plain(catalog)) as Formula['catalog'],
     metadata: (table.table('metadata') === undefined ? {} : plain(table.table('metadata')!)) as Formula['metadata'],
   };
+}
+
+/**
+ * An id is that of one step, whatever conditions say: who waits for it waits for one, and who extends the formula replaces one. What is
+ * repeated names its steps for itself.
+ */
+function requireUnique(steps: readonly Step[], issues: Issues, ids = new Set<string>()): void {
+  for (const { id, where, children, check, loop } of steps) {
+    if (id !== '' && ids.has(id)) issues.error(inside(where, 'id'), `there is another step "${id.slice(0, LIMITS.id)}"`);
+    ids.add(id);
+    requireUnique(children, issues, check === undefined ? ids : new Set());
+    if (loop !== undefined) requireUnique(loop.body, issues);
+  }
 }
 
 /** Keys that a formula of this type has no use for. */

@@ -18,6 +18,9 @@ export interface Values {
   readonly missing: ReadonlySet<string>;
 }
 
+/** The ids of steps that stand together. */
+type Here = Pick<ReadonlySet<string>, 'has'>;
+
 /** Steps as conditions, loops and expansions leave them. */
 export class Weaving {
   /** The steps that stand for one that is there no more: its last ones, or what it waited for. */
@@ -121,26 +124,27 @@ export class Weaving {
     const waitedFor = new Set<Step>();
     for (const step of steps)
       for (const inner of walk([step]))
-        for (const need of inner.needs) for (const id of this.standsFor(need)) if (owner.get(id) !== step) waitedFor.add(owner.get(id)!);
+        for (const need of inner.needs)
+          for (const id of this.standsFor(need, owner)) if (owner.get(id) !== step) waitedFor.add(owner.get(id)!);
     return steps.filter((step) => !waitedFor.has(step)).map(({ id }) => id);
   }
 
-  /** The steps that an id means in the end. */
-  standsFor(id: string, seen = new Set<string>()): readonly string[] {
+  /** The steps that an id means in the end: one that is `here` means itself, though one of that id was left out elsewhere. */
+  standsFor(id: string, here: Here = new Set(), seen = new Set<string>()): readonly string[] {
     const next = this.became.get(id);
-    if (next === undefined) return [id];
+    if (next === undefined || (here.has(id) && !this.starts.has(id))) return [id];
     if (seen.has(id)) return [];
     seen.add(id);
-    return next.flatMap((each) => this.standsFor(each, seen));
+    return next.flatMap((each) => this.standsFor(each, here, seen));
   }
 
-  /** The steps that begin what an id means in the end: none where it was left out. */
-  startsOf(id: string, seen = new Set<string>()): readonly string[] {
+  /** The steps that begin what an id means in the end: none where it was left out, and there is none `here`. */
+  startsOf(id: string, here: Here = new Set(), seen = new Set<string>()): readonly string[] {
     const next = this.starts.get(id);
-    if (next === undefined) return this.became.has(id) ? [] : [id];
+    if (next === undefined) return this.became.has(id) && !here.has(id) ? [] : [id];
     if (seen.has(id)) return [];
     seen.add(id);
-    return next.flatMap((each) => this.startsOf(each, seen));
+    return next.flatMap((each) => this.startsOf(each, here, seen));
   }
 
   /** The same steps, those that wait for none of the others waiting for these. */
@@ -155,7 +159,7 @@ export class Weaving {
   #entries(steps: readonly Step[]): string[] {
     const owner = this.#owners(steps);
     const waits = (step: Step): boolean =>
-      step.needs.some((need) => this.standsFor(need).some((id) => owner.has(id) && owner.get(id) !== step));
+      step.needs.some((need) => this.standsFor(need, owner).some((id) => owner.has(id) && owner.get(id) !== step));
     return steps.filter((step) => !waits(step)).map(({ id }) => id);
   }
 
