@@ -267,4 +267,12 @@ export const FORMULAS: readonly Guard[] = [
     test: CORPUS,
     name: '077',
   },
+  {
+    guard: 'No step has an id that a run gives to what it makes.',
+    file: `${COMPILE}/made-ids.ts`,
+    find: 'if (this.#beginnings.has(`${maker}.${word}`)) return maker;',
+    replace: 'if (this.#beginnings.has(`${maker} ${word}`)) return maker;',
+    test: CORPUS,
+    name: '052',
+  },
 ];

@@ -2,6 +2,7 @@ import { controlMetadata, EMPTY } from './control-metadata.js';
 import type { Step, Where } from './formula.js';
 import { inside } from './issues.js';
 import { LIMITS } from './limits.js';
+import { MadeIds } from './made-ids.js';
 import { cleaningRules } from './metadata.js';
 import { bareStep } from './read-advice.js';
 import type { Control, Fragment, RecipeEdge, RecipeStep } from './recipe.js';
@@ -42,6 +43,7 @@ export class Flattening {
     const frame = this.#frame('none', 0);
     this.#name(steps, this.options.formula, frame);
     for (const step of steps) this.#add(step, this.options.v2 ? undefined : root, [], frame);
+    this.#unlikeMade();
     return { steps: frame.steps, edges: [...frame.edges.values()] };
   }
 
@@ -64,7 +66,8 @@ export class Flattening {
     for (const step of steps) {
       const { id, where } = step;
       const full = `${path}.${step.isGate === true ? id.replace(GATE, 'gate-') : id}`;
-      const isTaken = this.#take(full);
+      const isTaken = this.#take(full, where);
+      this.#made.reserve(full, step);
       if (frame.ids.has(id)) this.#doubles(step, id);
       else if (isTaken) this.#doubles(step, full);
       else if (full.length > LIMITS.fullId || leftIn(id, frame.rounds))
@@ -98,13 +101,22 @@ export class Flattening {
   doubled = false;
 
   /** Every full id, of gates and fan-outs too, and of what is repeated: beads and runs tell steps apart by nothing else. */
-  readonly #ids = new Set<string>();
+  readonly #ids = new Map<string, Where>();
+  readonly #made = new MadeIds();
 
   /** Whether another step has the id already. */
-  #take(full: string): boolean {
+  #take(full: string, where: Where): boolean {
     const isTaken = this.#ids.has(full);
-    this.#ids.add(full);
+    this.#ids.set(full, where);
     return isTaken;
+  }
+
+  #unlikeMade(): void {
+    for (const [id, where] of this.#ids) {
+      const maker = this.#made.makerOf(id);
+      if (maker !== undefined)
+        this.weaving.formulas.issues.error(inside(where, 'id'), `"${id}" is an id that the run gives to what it makes of "${maker}"`);
+    }
   }
 
   #doubles({ where }: Step, id: string): void {
@@ -203,7 +215,7 @@ export class Flattening {
 
   #gateId(step: Step, frame: Frame): string {
     const full = `${pathOf(step, frame)}.gate-${step.id}`;
-    if (this.#take(full)) this.#doubles(step, full);
+    if (this.#take(full, step.where)) this.#doubles(step, full);
     return full;
   }
 
@@ -318,7 +330,7 @@ export class Flattening {
     const { bond, for_each, sequential, vars } = step.onComplete!;
     const where = inside(step.where, 'on_complete.bond');
     const id = `${full}-fanout`;
-    if (this.#take(id)) this.#doubles(step, id);
+    if (this.#take(id, step.where)) this.#doubles(step, id);
     this.#fansOut.add(full);
     for (const waited of this.#waited) if (waited.from === full) this.#edge(id, waited.full, 'waits-for', waited.frame);
     const target = bareStep(step.where, { id: `${step.id}.item.{index}`, title: step.title, description: '' });
