@@ -380,4 +380,12 @@ export const RUN_CONTROL: readonly Guard[] = [
     test: RULES,
     name: 'items that would have one id',
   },
+  {
+    guard: 'The script of a check is about the step that speaks for its round.',
+    file: `${CONTROL}/advance.ts`,
+    find: '(handsOn(made) ?? lastOf(made))!.fact.step.id',
+    replace: '(made.at(-1) ?? lastOf(made) ?? handsOn(made))!.fact.step.id',
+    test: CHECKS_TEST,
+    name: 'what its round hands on',
+  },
 ];

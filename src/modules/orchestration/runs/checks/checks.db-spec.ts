@@ -176,6 +176,37 @@ describe('the script of a check', () => {
     expect(await claim('w3')).toMatchObject([{ round: 1 }]);
   });
 
+  const PARTS: Readonly<Record<string, string>> = {
+    work: '{ id = "work", title = "Work" }',
+    clean: '{ id = "clean", title = "Clean", needs = ["work"], metadata = { "gc.kind" = "cleanup" } }',
+    scope: '{ id = "scope", title = "Scope", metadata = { "gc.kind" = "scope" } }',
+    member: '{ id = "member", title = "Member", needs = ["work"], metadata = { "gc.scope_ref" = "scope" } }',
+    list: '{ id = "list", title = "List", needs = ["work"], on_complete = { for_each = "output.files", bond = "each" } }',
+  };
+  const EACH = `formula = "each"\ntype = "expansion"\n${HEAD.slice('formula = "f"\n'.length)}[[template]]\nid = "{target}.look"\ntitle = "Look"\n`;
+
+  // Guard: it is about the step that speaks for the round, whatever was written last.
+  it.each([
+    ['a step that cleans up', ['work', 'clean'], 'work', []],
+    ['a scope', ['work', 'scope', 'member'], 'member', []],
+    ['a fan-out', ['work', 'list'], 'list', ['list.item.1.look']],
+  ])('is about what its round hands on, which ends with %s', async (_what, parts, subject, items) => {
+    const children = parts.map((part) => PARTS[part]!).join(', ');
+    const text = `[[steps]]\nid = "a"\ntitle = "A"\n${CHECKED}children = [${children}]\n`;
+    await runs.launch({ recipe: recipeOf(HEAD + text, {}, { each: EACH }), target: 'polecat' });
+    const said = (part: string): Record<string, string> => ({ 'gc.output_json': JSON.stringify({ files: ['x'], part }) });
+    for (const part of [...parts, ...items].filter((each) => each !== 'scope')) await done(`a.iteration.1.${part}`, said(part));
+    expect(await claim('w1')).toMatchObject([
+      { subject: await idOf(`a.iteration.1.${subject}`), output: JSON.stringify({ files: ['x'], part: subject }) },
+    ]);
+  });
+
+  it('is about the last step where the release before has asked for it', async () => {
+    await waiting();
+    await sql`update run_checks set subject = null`.execute(fixture.db);
+    expect(await claim('w1')).toMatchObject([{ subject: await idOf('a.iteration.1') }]);
+  });
+
   it('is run although somebody has removed what it is about', async () => {
     await waiting();
     const round = await idOf('a.iteration.1');

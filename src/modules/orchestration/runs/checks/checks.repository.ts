@@ -20,7 +20,7 @@ export interface CheckRow {
   readonly formula: string;
   readonly rig: string;
   readonly step: RecipeStep & { readonly control: CheckControl };
-  /** The last step of the round that is checked, null when somebody has removed it, and what it hands on. */
+  /** The step that speaks for the round that is checked, null when somebody has removed it, and what it hands on. */
   readonly subject: string | null;
   readonly output: string | null;
 }
@@ -52,7 +52,7 @@ export class ChecksRepository {
       taken as (
         update run_checks c set worker = ${worker}, lease_until = now() + ${leaseMs} * interval '1 millisecond', attempts = c.attempts + 1
         from free f where c.pk = f.pk returning c.*)
-      select t.pk, t.bead_id, t.run_id, t.round, t.attempts, r.formula, r.rig, s.step, subject.id as subject, subject.output,
+      select t.pk, t.bead_id, t.run_id, t.round, t.attempts, r.formula, r.rig, s.step, about.id as subject, about.output,
         json_build_object('id', y.id, 'name', y.name, 'path', y.dir, 'stream', y.name, 'streamId', y.stream_id) as city
       from taken t join cities y on y.stream_id = t.stream_id
         join runs r on r.stream_id = t.stream_id and r.id = t.run_id
@@ -61,7 +61,8 @@ export class ChecksRepository {
           select b.id, b.metadata ->> 'gc.output_json' as output from run_steps m
           join beads b on b.stream_id = m.stream_id and b.id = m.bead_id
           where m.stream_id = t.stream_id and m.run_id = t.run_id and m.made_by = s.step ->> 'id' and m.round = t.round
-          order by b.created_at desc, length(b.id) desc, b.id desc limit 1) subject on true`.execute(tx);
+            and (t.subject is null or b.id = t.subject)
+          order by b.created_at desc, length(b.id) desc, b.id desc limit 1) about on true`.execute(tx);
     return rows;
   }
 

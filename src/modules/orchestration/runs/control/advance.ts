@@ -172,7 +172,8 @@ class Run {
     const bad = worst(made);
     if (bad === undefined && verdict?.round !== round) {
       this.#waiting.add(step.id);
-      if (asked !== round) this.#acts.push({ do: 'script', control: step.id, round });
+      const subject = (handsOn(made) ?? lastOf(made))!.fact.step.id;
+      if (asked !== round) this.#acts.push({ do: 'script', control: step.id, round, subject });
       return;
     }
     if (bad === undefined && verdict!.broken === true)

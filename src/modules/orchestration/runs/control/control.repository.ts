@@ -23,6 +23,13 @@ export interface StoredRun extends RunFacts {
   readonly beads: ReadonlyMap<string, string>;
 }
 
+/** What the script of a check is asked about: its bead, the round, and the bead of the step that speaks for that. */
+export interface Asked {
+  readonly bead: string;
+  readonly round: number;
+  readonly subject: string;
+}
+
 /** SQL of what runs decide, under the city's work lock. */
 @Injectable()
 export class RunControlRepository {
@@ -43,13 +50,12 @@ export class RunControlRepository {
     );
   }
 
-  /** Has a worker run the script of a check for this round. */
-  async ask(tx: Tx, streamId: number, run: string, bead: string, round: number): Promise<void> {
+  /** Has a worker run the script of a check for this round, about a bead of it. */
+  async ask(tx: Tx, streamId: number, run: string, { bead, round, subject }: Asked): Promise<void> {
     await sql`
-      insert into run_checks as c (stream_id, bead_id, run_id, round) values (${streamId}, ${bead}, ${run}, ${round})
-      on conflict (stream_id, bead_id) do update set round = excluded.round, worker = null, lease_until = null, attempts = c.attempts + 1`.execute(
-      tx,
-    );
+      insert into run_checks as c (stream_id, bead_id, run_id, round, subject) values (${streamId}, ${bead}, ${run}, ${round}, ${subject})
+      on conflict (stream_id, bead_id) do update set
+        round = excluded.round, subject = excluded.subject, worker = null, lease_until = null, attempts = c.attempts + 1`.execute(tx);
   }
 
   /** Nobody asks for the scripts of these any more: whoever runs one loses its lease. */

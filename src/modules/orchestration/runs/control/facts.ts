@@ -84,8 +84,8 @@ export type Act =
     }
   /** Adds a round; `control` waits for all of its steps. */
   | { readonly do: 'add'; readonly control: string; readonly round: number; readonly fragment: Rounds }
-  /** Has the script of a check run; what it says comes back as its verdict. */
-  | { readonly do: 'script'; readonly control: string; readonly round: number }
+  /** Has the script of a check run for a round, about a step of it; what it says comes back as its verdict. */
+  | { readonly do: 'script'; readonly control: string; readonly round: number; readonly subject: string }
   /** Takes the members of the convoy that the run works on; they come back as the units of the drain. */
   | { readonly do: 'drain'; readonly control: string }
   /** Keeps how a unit has ended, and lets its member go. */

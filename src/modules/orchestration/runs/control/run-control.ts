@@ -107,8 +107,9 @@ export class RunControl {
     if (over !== undefined) await this.#close(work, facts, { do: 'close', step: control, ...over });
   }
 
-  async #ask(work: Work, run: RunRow, { beads }: StoredRun, { control, round }: Extract<Act, { do: 'script' }>): Promise<void> {
-    await this.repository.ask(work.tx, work.city.streamId, run.id, beads.get(control)!, round);
+  async #ask(work: Work, run: RunRow, { beads }: StoredRun, { control, round, subject }: Extract<Act, { do: 'script' }>): Promise<void> {
+    const asked = { bead: beads.get(control)!, round, subject: beads.get(subject)! };
+    await this.repository.ask(work.tx, work.city.streamId, run.id, asked);
     this.signals.mark(work.tx, CHECKS_TOPIC);
   }
 
