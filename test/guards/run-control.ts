@@ -351,10 +351,18 @@ export const RUN_CONTROL: readonly Guard[] = [
   {
     guard: 'A loop has something in it that somebody does.',
     file: 'src/modules/orchestration/formulas/compile/flattening.ts',
-    find: "if (inner.steps.every(({ kind }) => kind === 'scope'))",
-    replace: 'if (inner.steps.length > 1e9)',
+    find: "inner.steps.every(({ kind }) => kind === 'scope'))",
+    replace: 'inner.steps.length > 1e9)',
     test: CORPUS,
     name: '069',
+  },
+  {
+    guard: 'A loop whose steps depend on values that are missing is not refused.',
+    file: 'src/modules/orchestration/formulas/compile/flattening.ts',
+    find: 'if (this.weaving.values.missing.size === 0 && inner',
+    replace: 'if (this.weaving.values.missing.size >= 0 && inner',
+    test: CORPUS,
+    name: '080',
   },
   {
     guard: 'Each item has ids of its own.',

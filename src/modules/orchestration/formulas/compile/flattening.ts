@@ -276,7 +276,8 @@ export class Flattening {
     if (step.loop?.until !== undefined) {
       const path = pathOf(step, frame);
       const inner = this.#fragment(step.loop.body, path, 'iteration', frame, full);
-      if (inner.steps.every(({ kind }) => kind === 'scope'))
+      // What a condition leaves out for want of a value may be there with one.
+      if (this.weaving.values.missing.size === 0 && inner.steps.every(({ kind }) => kind === 'scope'))
         this.weaving.formulas.issues.error(
           inside(step.where, 'loop.body'),
           'has nothing for anybody to do: its rounds would end by themselves',
