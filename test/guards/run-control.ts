@@ -389,6 +389,14 @@ export const RUN_CONTROL: readonly Guard[] = [
     name: 'items that would have one id',
   },
   {
+    guard: 'A run of before goes on where what has one id in all rounds makes nothing.',
+    file: `${CONTROL}/advance.ts`,
+    find: "return control === undefined || control.kind === 'gate';",
+    replace: 'return control === undefined;',
+    test: RULES,
+    name: 'a gate of before',
+  },
+  {
     guard: 'The script of a check is about the step that speaks for its round.',
     file: `${CONTROL}/advance.ts`,
     find: '(handsOn(made) ?? lastOf(made))!.fact.step.id',

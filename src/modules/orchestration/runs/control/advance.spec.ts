@@ -125,6 +125,38 @@ describe('what follows in a run', () => {
     expect(run.all()).toContain(told);
   });
 
+  // Guard: a run of before goes on where what has one id in all rounds makes nothing.
+  it('a gate of before has one id in all rounds of its loop', () => {
+    const loop = `loop = { until = "step.output.done == true", max = 3, body = [{ id = "b", title = "B", gate = { type = "human", id = "ok" } }] }`;
+    const run = withIds(new Case(`[[steps]]\nid = "a"\ntitle = "A"\n${loop}\n`), 'a.iter{iteration}.', '');
+    expect(run.all()).toEqual(['add f.gate-b "Gate: human ok", f.b "B"']);
+    run.end('f.gate-b', { word: 'pass' });
+    run.end('f.b', { word: 'pass' });
+    expect(run.all()).toEqual(['add f.gate-b "Gate: human ok", f.b "B"']);
+  });
+
+  it.each([
+    ['', 'add f.look.1 "Look at x"'],
+    ['retry', 'close f.a.iter2.b-fanout: fail, there is another step f.look.1 (control_quarantined)'],
+  ])('items of before have one id in all rounds of a loop, where they make nothing: %s', (retry, told) => {
+    const loop = `loop = { until = "step.output.done == true", max = 3, body = [{ id = "b", title = "B", on_complete = { for_each = "output.files", bond = "look" } }] }`;
+    const template = `${expansion(retry === '' ? '' : 'retry = { max_attempts = 2 }')
+      .replace('"e"', '"look"')
+      .replace('"X"', '"Look at {item}"')}`;
+    const run = withIds(
+      new Case(`[[steps]]\nid = "a"\ntitle = "A"\n${loop}\n`, { 'formulas/look.toml': template }),
+      'f.a.iter{iteration}.b.item.{index}.x',
+      'f.look.{index}',
+    );
+    run.all();
+    run.end('f.a.iter1.b', { output: '{"files":["x"]}' });
+    expect(run.all()).toContain('add f.look.1 "Look at x"');
+    run.end(retry === '' ? 'f.look.1' : 'f.look.1.attempt.1', { word: 'pass' });
+    expect(run.all()).toContain('add f.a.iter2.b "B", f.a.iter2.b-fanout "Each of output.files: look"');
+    run.end('f.a.iter2.b', { output: '{"files":["x"]}' });
+    expect(run.all()).toContain(told);
+  });
+
   const expansion = (template: string): string =>
     `formula = "e"\ntype = "expansion"\n[requires]\nformula_compiler = ">=2.0.0"\n[[template]]\nid = "{target}.x"\ntitle = "X"\n${template}\n`;
   const ANY = '[[steps]]\nid = "a"\ntitle = "A"\non_complete = { for_each = "output.files", bond = "e" }\n';

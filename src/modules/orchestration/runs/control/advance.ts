@@ -1,6 +1,6 @@
 import { lengthOf } from '../../formulas/compile/fragments.js';
 import { TooMuch } from '../../formulas/compile/limits.js';
-import type { Control } from '../../formulas/compile/recipe.js';
+import type { Control, RecipeStep } from '../../formulas/compile/recipe.js';
 import type { Until } from '../../formulas/compile/until.js';
 import type { Act, Outcome, Rounds, RunFacts, UnitFact } from './facts.js';
 import { append, causeOf, cleansUp, handsOn, lastOf, told, worst, type Cause, type Node } from './nodes.js';
@@ -281,7 +281,7 @@ class Run {
   #add(node: Node, round: number, rounds: Rounds, failure?: string): void {
     const { id } = node.fact.step;
     const refused = { disposition: 'control_quarantined', failure };
-    const taken = this.#taken(id, rounds);
+    const taken = this.#taken(rounds);
     if (taken !== undefined) return this.#close(node, 'fail', `there is another step ${taken}`, { disposition: 'control_quarantined' });
     if (rounds.steps.length > this.#room()) return this.#close(node, 'fail', `the run has more than ${MAX_STEPS} steps`, refused);
     this.#characters ??= MAX_CHARACTERS - lengthOf({ steps: Array.from(this.#nodes.values(), ({ fact }) => fact.step) });
@@ -294,14 +294,14 @@ class Run {
   }
 
   /**
-   * An id in a round that another step has too: nothing could tell them apart. Formulas of before may make some. There a loop's own steps have
-   * done with one id for all rounds, as long as they made nothing themselves, and go on.
+   * An id in a round that another step has too: nothing could tell them apart. Formulas of before may make some. There steps of a round have
+   * done with the id of one that is over, in an earlier round, as long as neither makes anything itself, and go on.
    */
-  #taken(control: string, { steps }: Rounds): string | undefined {
+  #taken({ steps }: Rounds): string | undefined {
     const ids = new Set<string>();
     for (const { step } of steps) {
       const other = this.#nodes.get(step.id);
-      const isFree = other === undefined || (step.control === undefined && other.fact.of === control);
+      const isFree = other === undefined || (makesNothing(step) && followsOn(other));
       if (!isFree || ids.has(step.id) || this.#coming.has(step.id)) return step.id;
       ids.add(step.id);
     }
@@ -350,4 +350,13 @@ class Run {
     if (bad?.outcome === 'fail' || bad?.outcome === 'canceled') this.#acts.push({ do: 'finish', outcome: bad.outcome, reason: told(bad) });
     else this.#acts.push({ do: 'finish', outcome: 'pass', reason: 'all steps are done' });
   }
+}
+
+function makesNothing({ control }: RecipeStep): boolean {
+  return control === undefined || control.kind === 'gate';
+}
+
+/** Whether a step of a round that is over leaves its id to one of a later round. */
+function followsOn({ fact, outcome }: Node): boolean {
+  return fact.of !== undefined && outcome !== undefined && makesNothing(fact.step);
 }
