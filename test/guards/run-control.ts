@@ -373,6 +373,14 @@ export const RUN_CONTROL: readonly Guard[] = [
     name: '073',
   },
   {
+    guard: 'What is repeated inside of what is repeated has ids of its own in each of both.',
+    file: 'src/modules/orchestration/formulas/compile/flattening.ts',
+    find: 'for (let at: Frame | undefined = frame; at !== undefined; at = at.outer) {',
+    replace: 'for (let at: Frame | undefined = frame; at !== undefined; at = undefined) {',
+    test: CORPUS,
+    name: '082',
+  },
+  {
     guard: 'What an expansion puts into a loop has ids of its own in each round.',
     file: 'src/modules/orchestration/formulas/compile/flattening.ts',
     find: "full.includes(rounds === 'item' ? '{index}' : '{iteration}')",

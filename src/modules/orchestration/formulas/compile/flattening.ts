@@ -85,11 +85,20 @@ export class Flattening {
   }
 
   /** What is repeated has an id of its own each time: beads and runs tell steps apart by nothing else. */
-  #ownOfRounds({ id, where }: Step, full: string, { rounds }: Frame): void {
-    if (rounds === 'none' || full.includes(rounds === 'item' ? '{index}' : '{iteration}')) return;
-    const whose = rounds === 'item' ? 'of every item' : 'in every round';
-    this.weaving.formulas.issues.error(inside(where, 'id'), `"${id}" would be the id ${whose}: write {target}.${id}`);
+  #ownOfRounds({ id, where }: Step, full: string, frame: Frame): void {
+    for (let at: Frame | undefined = frame; at !== undefined; at = at.outer) {
+      const { rounds } = at;
+      if (rounds === 'none' || full.includes(rounds === 'item' ? '{index}' : '{iteration}')) continue;
+      // What a loop or a check repeats has the id of that in its own, and that one is told.
+      if (this.#shared.has(full.split(/\.iter(?:ation\.)?\{iteration\}/)[0]!)) return;
+      this.#shared.add(full);
+      const whose = rounds === 'item' ? 'of every item' : 'in every round';
+      return this.weaving.formulas.issues.error(inside(where, 'id'), `"${id}" would be the id ${whose}: write {target}.${id}`);
+    }
   }
+
+  /** Full ids of steps that have none of their own, and are told. */
+  readonly #shared = new Set<string>();
 
   /** Where steps say what they wait for, by their full ids. */
   readonly needs = new Map<string, Where>();
