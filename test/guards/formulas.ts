@@ -268,6 +268,22 @@ export const FORMULAS: readonly Guard[] = [
     name: '077',
   },
   {
+    guard: 'What a run repeats waits for a step around it, whatever was left out elsewhere.',
+    file: `${COMPILE}/flattening.ts`,
+    find: 'at !== undefined && (at.ids.has(id) || has(id, at.outer));',
+    replace: 'at !== undefined && (at.ids.has(id) || (at.depth < 0 && has(id, at.outer)));',
+    test: CORPUS,
+    name: '084',
+  },
+  {
+    guard: 'What one use of an expansion leaves out is not waited for by another.',
+    file: `${COMPILE}/weaving.ts`,
+    find: 'return left.size === 0 ? made : without(made, left, this.formulas.budget);',
+    replace: 'return left.size >= 0 ? made : without(made, left, this.formulas.budget);',
+    test: CORPUS,
+    name: '085',
+  },
+  {
     guard: 'No step has an id that a run gives to what it makes.',
     file: `${COMPILE}/made-ids.ts`,
     find: 'if (this.#beginnings.has(`${maker}.${word}`)) return maker;',

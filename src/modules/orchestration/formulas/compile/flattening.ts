@@ -173,7 +173,7 @@ export class Flattening {
 
   #needs(step: Step, frame: Frame): string[] {
     return step.needs.flatMap((need) =>
-      this.weaving.standsFor(need, frame.ids).flatMap((id) => {
+      this.weaving.standsFor(need, seenFrom(frame)).flatMap((id) => {
         const full = this.#find(id, frame);
         if (full === undefined)
           this.weaving.formulas.issues.error(inside(step.where, 'needs'), `there is no step "${id.slice(0, LIMITS.id)}"`);
@@ -206,7 +206,7 @@ export class Flattening {
 
   #waitsFor(step: Step, id: string, full: string, frame: Frame): void {
     // A step that was left out, and waited for nothing, stands for none: nothing is left to wait for.
-    for (const each of this.weaving.standsFor(id, frame.ids)) {
+    for (const each of this.weaving.standsFor(id, seenFrom(frame))) {
       const from = this.#find(each, frame);
       if (from === undefined) {
         this.weaving.formulas.issues.error(inside(step.where, 'waits_for'), `there is no step "${id}"`);
@@ -268,7 +268,7 @@ export class Flattening {
 
   /** The full id below which the children of a step stand, also of one that its rounds, or an expansion, have replaced. */
   #above(id: string, frame: Frame): string | undefined {
-    if (!this.weaving.became.has(id)) return frame.ids.get(id);
+    if (frame.ids.has(id) || !this.weaving.became.has(id)) return frame.ids.get(id);
     for (const [made, full] of frame.ids)
       if (made.startsWith(`${id}.`)) {
         const above = full.slice(0, full.length - made.length + id.length);
@@ -412,6 +412,12 @@ export class Flattening {
       ...(control === undefined ? {} : { control }),
     };
   }
+}
+
+/** The ids that steps of a frame may wait for. */
+function seenFrom(frame: Frame): Pick<ReadonlySet<string>, 'has'> {
+  const has = (id: string, at: Frame | undefined): boolean => at !== undefined && (at.ids.has(id) || has(id, at.outer));
+  return { has: (id) => has(id, frame) };
 }
 
 /** The full id without the step's own. */

@@ -96,3 +96,28 @@ export function copies(steps: readonly Step[], copying: Copying, budget: Budget)
   };
   return steps.map((step) => copy(step, false));
 }
+
+/** The same steps, waiting for what those that were left out of them would have waited for. @throws TooMuch */
+export function without(steps: readonly Step[], left: ReadonlyMap<string, readonly string[]>, budget: Budget): Step[] {
+  const instead = (id: string, seen: Set<string>): readonly string[] => {
+    const needs = left.get(id);
+    if (needs === undefined) return [id];
+    if (seen.has(id)) return [];
+    seen.add(id);
+    budget.spend('edges', needs.length);
+    return needs.flatMap((need) => instead(need, seen));
+  };
+  return steps.map((step) => {
+    const { loop, check, children } = step;
+    const seen = new Set<string>();
+    // Children of a check may have an id of those around it, and mean their own.
+    const own = new Set(check === undefined ? [] : Array.from(walk(children), ({ id }) => id));
+    const around = own.size === 0 ? left : new Map([...left].filter(([id]) => !own.has(id)));
+    return {
+      ...step,
+      needs: [...new Set(step.needs.flatMap((need) => instead(need, seen)))],
+      children: without(children, around, budget),
+      ...(loop === undefined ? {} : { loop: { ...loop, body: without(loop.body, left, budget) } }),
+    };
+  });
+}

@@ -6,7 +6,7 @@ import type { Formulas } from './formulas.js';
 import { LIMITS } from './limits.js';
 import { namesIn, roundsIn, withLocals } from './placeholders.js';
 import { bareStep } from './read-advice.js';
-import { copies, mapped, walk } from './step-tree.js';
+import { copies, mapped, walk, without } from './step-tree.js';
 import { valueFault } from './vars.js';
 
 /** How texts get the values of variables while steps are put together. */
@@ -29,6 +29,8 @@ export class Weaving {
   readonly starts = new Map<string, readonly string[]>();
   /** Expansions that were used: what they need of the compiler the formula needs too. */
   readonly used: { readonly formula: Formula; readonly where: Where }[] = [];
+  /** What was left out of the steps that are prepared now, where nothing outside means it. */
+  #left: Map<string, readonly string[]> | undefined;
   /** Those of `compose`: before a loop one stands before what the loop becomes. */
   readonly #gates: ReadonlyMap<string, Compose['gate'][number]>;
 
@@ -47,10 +49,21 @@ export class Weaving {
         this.#drop(step);
         return [];
       }
-      const whole = step.children.length === 0 ? step : { ...step, children: this.prepared(step.children) };
+      const children = (): Step[] => (step.check === undefined ? this.prepared(step.children) : this.#apart(step.children));
+      const whole = step.children.length === 0 ? step : { ...step, children: children() };
       if (whole.loop === undefined) return [whole];
       return whole.loop.until === undefined ? this.#unrolled(whole, whole.loop.body) : [this.#repeating(whole)];
     });
+  }
+
+  /** As `prepared`, for steps that know nothing of others with their ids: what is left out among them is left out of what they need here. */
+  #apart(steps: readonly Step[]): Step[] {
+    const around = this.#left;
+    const left = new Map<string, readonly string[]>();
+    this.#left = left;
+    const made = this.prepared(steps);
+    this.#left = around;
+    return left.size === 0 ? made : without(made, left, this.formulas.budget);
   }
 
   /** Replaces every step that asks for an expansion. */
@@ -115,7 +128,7 @@ export class Weaving {
     };
     const locals = (local: string): string | undefined => (Object.hasOwn(targets, local) ? targets[local] : given.get(local));
     const { tags, metadata } = target;
-    return this.expanded(this.prepared(copies(expansion.template, { prefix: '', locals, tags, metadata }, budget)), depth + 1);
+    return this.expanded(this.#apart(copies(expansion.template, { prefix: '', locals, tags, metadata }, budget)), depth + 1);
   }
 
   /** Those of some steps that no other one of them waits for. */
@@ -171,7 +184,10 @@ export class Weaving {
 
   /** Whoever waited for a step that is left out waits for what that waited for. */
   #drop(step: Step): void {
-    for (const { id } of walk([step])) this.became.set(id, step.needs);
+    for (const { id } of walk([step])) {
+      this.became.set(id, step.needs);
+      this.#left?.set(id, step.needs);
+    }
   }
 
   #unrolled(step: Step, body: readonly Step[]): Step[] {
