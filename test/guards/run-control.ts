@@ -343,10 +343,18 @@ export const RUN_CONTROL: readonly Guard[] = [
   {
     guard: 'Rounds that end by themselves are not begun without end.',
     file: `${CONTROL}/run-control.ts`,
-    find: ' && begun > AT_ONCE)',
-    replace: ' && begun > Infinity)',
+    find: 'if (rounds <= AT_ONCE && goes <= ALL_AT_ONCE)',
+    replace: 'if (rounds <= Infinity && goes <= ALL_AT_ONCE)',
     test: `${CONTROL}/run-control.db-spec.ts`,
     name: 'rounds that end by themselves',
+  },
+  {
+    guard: 'A control is not closed for the rounds of others.',
+    file: `${CONTROL}/run-control.ts`,
+    find: 'const rounds = (begun.get(act.control) ?? 0) + 1;',
+    replace: 'const rounds = Math.max(goes, begun.get(act.control) ?? 0);',
+    test: `${CONTROL}/run-control.db-spec.ts`,
+    name: 'the loop that comes after',
   },
   {
     guard: 'A loop has something in it that somebody does.',

@@ -225,8 +225,8 @@ describe('rounds that end by themselves', () => {
     '[[steps]]\nid = "a"\ntitle = "A"\nloop = { until = "step.output.done == true", max = 60, body = [BODY] }\n[[steps]]\nid = "b"\ntitle = "B"\nneeds = ["a"]\n[[steps]]\nid = "c"\ntitle = "C"\n';
 
   /** As a formula of before, whose loop has a scope in it and nothing else. */
-  const scopes = (): Recipe => {
-    const recipe = recipeOf(HEAD + LOOP.replace('BODY', '{ id = "s", title = "S" }'));
+  const scopes = (text = LOOP): Recipe => {
+    const recipe = recipeOf(HEAD + text.replaceAll('BODY', '{ id = "s", title = "S" }'));
     const steps = recipe.steps.map((step) =>
       step.control?.kind === 'loop'
         ? {
@@ -251,7 +251,7 @@ describe('rounds that end by themselves', () => {
 
   // Guard: rounds that end by themselves are not begun without end.
   it.each([
-    ['a scope', scopes],
+    ['a scope', () => scopes()],
     ['a drain of a convoy without open members', drains],
   ])('end their loop, before the city has waited for all of them: %s', async (_what, recipe) => {
     const { id: convoy } = (
@@ -268,5 +268,18 @@ describe('rounds that end by themselves', () => {
     });
     await end('c');
     expect(await runs.run(id)).toMatchObject({ status: 'failed', error_message: 'f.a failed' });
+  });
+
+  // Guard: loops that follow each other are not begun without end, and each may have its rounds.
+  it('end with the loop that comes after too many others', async () => {
+    const loop = (n: number): string =>
+      `[[steps]]\nid = "l${n}"\ntitle = "L"\n${n === 0 ? '' : `needs = ["l${n - 1}"]\n`}loop = { until = "step.status == completed", max = 1, body = [BODY] }\n`;
+    const { id } = await runs.launch({ recipe: scopes(Array.from({ length: 102 }, (_, n) => loop(n)).join('')), target: 'polecat' });
+    expect(await steps()).toMatchObject({ l20: 'pass', l99: 'pass', l100: 'fail', l101: 'skipped' });
+    expect(await runs.run(id)).toMatchObject({ status: 'failed', error_message: 'f.l100 failed' });
+    const { metadata } = (await rows()).find(({ ref }) => ref === 'f.l100')!;
+    expect(metadata['gc.failure_reason']).toBe(
+      'rounds of this run followed from each other more than 100 times without anybody doing anything',
+    );
   });
 });

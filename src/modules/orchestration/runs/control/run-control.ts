@@ -19,8 +19,11 @@ import type { DrainControl } from './units.js';
 /** What workers hear when the script of a check waits. */
 export const CHECKS_TOPIC = 'run-checks';
 
-/** Rounds that may follow each other while nobody does anything: for all of them the city's other writers wait. */
+/** Rounds of one control that may follow each other while nobody does anything: for all of them the city's other writers wait. */
 const AT_ONCE = 20;
+
+/** How often rounds of any controls may follow from each other in one go. */
+const ALL_AT_ONCE = 100;
 
 type Add = Extract<Act, { do: 'add' }>;
 type Close = Extract<Act, { do: 'close' }>;
@@ -60,7 +63,8 @@ export class RunControl {
     this.#busy.set(work, busy);
     if (busy.has(run.id)) return true;
     busy.add(run.id);
-    let begun = 0;
+    const begun = new Map<string, number>();
+    let goes = 0;
     try {
       for (;;) {
         const facts = await this.repository.facts(work.tx, work.city.streamId, run.id);
@@ -69,14 +73,18 @@ export class RunControl {
         await this.#unask(work, facts, acts);
         if (acts.length === 0) return true;
         await this.#skip(work, facts, acts);
-        if (acts.some((act) => act.do === 'add')) begun++;
+        if (acts.some((act) => act.do === 'add')) goes++;
         for (const act of acts) {
           if (act.do === 'finish') return act;
           if (act.do === 'close') {
             if (act.outcome !== 'skipped') await this.#close(work, facts, act);
-          } else if (act.do === 'add' && begun > AT_ONCE) await this.#close(work, facts, endless(act));
-          else if (act.do === 'add') await this.#add(work, run, facts, act);
-          else if (act.do === 'script') await this.#ask(work, run, facts, act);
+          } else if (act.do === 'add') {
+            const rounds = (begun.get(act.control) ?? 0) + 1;
+            begun.set(act.control, rounds);
+            const end = endless(act, rounds, goes);
+            if (end === undefined) await this.#add(work, run, facts, act);
+            else await this.#close(work, facts, end);
+          } else if (act.do === 'script') await this.#ask(work, run, facts, act);
           else if (act.do === 'drain') await this.#take(work, run, facts, act.control);
           else await this.drains.end(work, { drain: facts.beads.get(act.control)!, n: act.unit }, act.outcome, act.reason);
         }
@@ -211,9 +219,13 @@ function decides({ compiler, root_only, steps }: Recipe): boolean {
   );
 }
 
-/** The end of a control whose rounds end by themselves. */
-function endless({ control }: Add): Close {
-  const reason = `more than ${AT_ONCE} rounds ended one after the other without anybody doing anything`;
+/** The end of a control whose rounds end by themselves, or that comes after too many of others that do. */
+function endless({ control }: Add, rounds: number, goes: number): Close | undefined {
+  if (rounds <= AT_ONCE && goes <= ALL_AT_ONCE) return undefined;
+  const reason =
+    rounds > AT_ONCE
+      ? `more than ${AT_ONCE} rounds ended one after the other without anybody doing anything`
+      : `rounds of this run followed from each other more than ${ALL_AT_ONCE} times without anybody doing anything`;
   return { do: 'close', step: control, outcome: 'fail', reason, disposition: 'control_quarantined' };
 }
 
