@@ -286,8 +286,8 @@ export const FORMULAS: readonly Guard[] = [
   {
     guard: 'No step has an id that a run gives to what it makes.',
     file: `${COMPILE}/made-ids.ts`,
-    find: 'if (this.#beginnings.has(`${maker}.${word}`)) return maker;',
-    replace: 'if (this.#beginnings.has(`${maker} ${word}`)) return maker;',
+    find: 'this.#makings.get(`${maker}.${word}`)',
+    replace: 'this.#makings.get(`${maker} ${word}`)',
     test: CORPUS,
     name: '052',
   },
