@@ -99,7 +99,7 @@ export const FORMULAS: readonly Guard[] = [
   {
     guard: 'A condition asks for all that stands for a step which is there no more.',
     file: `${COMPILE}/flattening.ts`,
-    find: 'if (!this.weaving.became.has(id)) return frame.ids.get(id);',
+    find: 'if (frame.ids.has(id) || !this.weaving.became.has(id)) return frame.ids.get(id);',
     replace: 'if (id !== "") return this.weaving.standsFor(id).flatMap((each) => frame.ids.get(each) ?? [])[0];',
     test: CORPUS,
     name: '071',
@@ -123,8 +123,8 @@ export const FORMULAS: readonly Guard[] = [
   {
     guard: 'Whoever waited for a step that is left out waits for what that waited for.',
     file: `${COMPILE}/weaving.ts`,
-    find: 'for (const { id } of walk([step])) this.became.set(id, step.needs);',
-    replace: 'for (const { id } of walk([step])) this.became.set(id, []);',
+    find: 'this.became.set(id, step.needs);',
+    replace: 'this.became.set(id, []);',
     test: CORPUS,
   },
   {
