@@ -933,6 +933,7 @@ create table run_checks (
   lease_until timestamp with time zone,
   attempts integer default 0 not null,
   token_hash bytea,
+  subject text collate "C",
   constraint run_checks_pkey PRIMARY KEY (pk),
   constraint run_checks_bead_key UNIQUE (stream_id, bead_id),
   constraint run_checks_step_fkey FOREIGN KEY (stream_id, bead_id) REFERENCES run_steps(stream_id, bead_id) ON DELETE CASCADE,

@@ -711,6 +711,7 @@ export interface RunChecks {
   round: number;
   run_id: string;
   stream_id: number;
+  subject: string | null;
   token_hash: Buffer | null;
   worker: string | null;
 }
