@@ -34,6 +34,12 @@ const etcds = named('etcd');
 const OWN_PASSWORD = '${SVC_DB_PASSWORD:?a password that agents cannot guess, see docs/how-to/cluster.md#give-the-database-a-password}';
 const tagOf = (image: string | undefined): string => image!.slice(image!.indexOf(':'));
 
+it('the guide to the password says with which files the containers are made again', () => {
+  const [, section] = text('docs/how-to/cluster.md').split('## Give the database a password');
+  const block = /```console\n([^`]*alter role[^`]*)```/.exec(section!)![1]!;
+  expect(block).toMatch(/^\$ export COMPOSE_FILE=docker-compose\.yml:docker-compose\.isolation\.yml .*\n[^]*\n\$ docker compose up -d\n$/);
+});
+
 /** They are read together: what one of them calls another by has to be so in all of them. */
 describe('docker-compose.ha.yml', () => {
   it.each(['ha', 'tls', 'isolation'])('(%s) changes services that there are, and repeats nothing of them', (name) => {

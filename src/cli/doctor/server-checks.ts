@@ -23,7 +23,8 @@ const MEANWHILE: Readonly<Record<string, string>> = {
 
 /** What Docker calls a container that nobody has named. Nothing can be installed in it to stay, and its image has bubblewrap. */
 const CONTAINER = /^[0-9a-f]{12}$/;
-const ISOLATED = 'docker compose -f docker-compose.yml -f docker-compose.isolation.yml up -d worker    # it may not make sandboxes without';
+const ISOLATED =
+  'docker compose -f docker-compose.yml -f docker-compose.isolation.yml up -d    # first docs/how-to/cluster.md#give-the-database-a-password';
 
 /** Each part that the process which answers needs. Asked without a key. */
 export async function parts(api: Api): Promise<Found[]> {
