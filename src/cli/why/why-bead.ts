@@ -97,7 +97,7 @@ async function beadReasons(api: Api, city: string, bead: Bead): Promise<Reason[]
 async function stepsReason(api: Api, city: string, id: string): Promise<Reason> {
   const params = { path: { cityName: city, run_id: id } };
   const run = await orNothing(ask(api, (signal) => api.http.GET('/v0/city/{cityName}/runs/{run_id}', { params, signal })));
-  if (run === undefined) return reason('nobody is offered it: its run is gone', [`svc bead close ${id}`]);
+  if (run === undefined) return reason('nobody is offered it: it has no run', [`svc bead close ${id}`]);
   const { total, closed } = run.data.progress;
   return reason(`${total - closed} of ${total} steps of its run are open`, ['the end of the last of them', `svc run show ${id}`]);
 }
