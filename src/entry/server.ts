@@ -1,6 +1,6 @@
 import { ConfigError, loadConfig, type AppConfig } from '../platform/config/config.js';
 import { misspelled } from '../platform/config/misspelled.js';
-import { unknownExporters } from '../platform/config/telemetry.js';
+import { unknownTelemetry } from '../platform/config/telemetry.js';
 import { armedFailpoints } from '../platform/failpoints/arm.js';
 import { explain } from './explain.js';
 import { processesOf } from './processes/plan.js';
@@ -43,8 +43,8 @@ async function main(): Promise<void> {
 
   for (const { variable, meant } of misspelled(process.env))
     supervisor.logger.warn({ variable }, `${variable} is no variable of the service, and nobody reads it: ${meant} is one`);
-  for (const { variable, value } of unknownExporters(process.env))
-    supervisor.logger.warn({ variable }, `${variable} says ${value}, which the service does not have: of these nothing is sent`);
+  for (const { variable, value, instead } of unknownTelemetry(process.env))
+    supervisor.logger.warn({ variable }, `${variable} says ${value}, which the service does not have: ${instead}`);
 
   const end = async (code: number): Promise<never> => {
     await supervisor.stop().catch((error: unknown) => supervisor.logger.error({ err: error }, 'the stop failed'));

@@ -278,6 +278,14 @@ export const DEPLOYMENT: readonly Guard[] = [
     name: 'others send by what is not here',
   },
   {
+    guard: 'A sampler of others ends no start where an endpoint is set.',
+    file: 'src/platform/config/telemetry.ts',
+    find: 'as Given), ...sampler,',
+    replace: 'as Given), ...(sampler && {}),',
+    test: 'src/platform/telemetry/telemetry.spec.ts',
+    name: 'take the default for the sampler',
+  },
+  {
     guard: 'A restore moves nothing aside for files that the server does not read.',
     file: 'src/entry/backup/restoring.ts',
     find: '    await assertReads(manifest);\n',

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { EnvSchema } from './environment.js';
+import { EnvSchema } from './environment.js';
 
 /** Where this process tells what it does, as OpenTelemetry has it. */
 export interface TelemetrySettings {
@@ -20,7 +20,7 @@ const ENDPOINT = /^OTEL_EXPORTER_OTLP_((TRACES|METRICS|LOGS)_)?ENDPOINT$/;
 /** Whether something may be sent, by the names alone. */
 const sends = (given: Given): boolean =>
   Object.entries(given).some(([name, value]) => ENDPOINT.test(name) && value?.trim()) &&
-  given.OTEL_SDK_DISABLED?.toLowerCase() !== 'true' &&
+  given.OTEL_SDK_DISABLED?.trim().toLowerCase() !== 'true' &&
   given.OTEL_EXPORTER_OTLP_PROTOCOL !== 'grpc';
 
 /** What it says of one kind of signal. It may be a list, for programs that have several. */
@@ -29,6 +29,9 @@ const exporterOf = (said: string): 'otlp' | 'none' | undefined => {
   return each.includes('otlp') ? 'otlp' : each.includes('none') ? 'none' : undefined;
 };
 
+const SAMPLER = 'OTEL_TRACES_SAMPLER';
+const isSampler = (said: string | undefined): boolean => EnvSchema.shape[SAMPLER].safeParse(said).success;
+
 /**
  * What is given, without what other programs read of OpenTelemetry: a host that tells them to send by something of their own keeps none of ours
  * from starting. Where nothing is sent nothing of it is judged.
@@ -36,15 +39,18 @@ const exporterOf = (said: string): 'otlp' | 'none' | undefined => {
 export function withoutOthersTelemetry(given: Given): Given {
   if (!sends(given)) return Object.fromEntries(Object.entries(given).filter(([name]) => !name.startsWith('OTEL_')));
   const exporters = EXPORTERS.flatMap((name) => (given[name] === undefined ? [] : [[name, exporterOf(given[name]) ?? 'none']]));
-  return { ...given, ...(Object.fromEntries(exporters) as Given) };
+  // What is said of a sampler means nothing to another one. Only `true` switches off, and that is known by now.
+  const sampler = isSampler(given[SAMPLER]) ? {} : { [SAMPLER]: undefined, [`${SAMPLER}_ARG`]: undefined };
+  return { ...given, ...(Object.fromEntries(exporters) as Given), ...sampler, OTEL_SDK_DISABLED: 'false' };
 }
 
-/** Variables that name an exporter which is not here, where others send: what they are of is sent nowhere. */
-export function unknownExporters(env: Given): { readonly variable: string; readonly value: string }[] {
+/** Variables that name what is not here, where others have it: an exporter or a sampler, and what is done without. */
+export function unknownTelemetry(env: Given): { readonly variable: string; readonly value: string; readonly instead: string }[] {
   if (!sends(env)) return [];
-  return EXPORTERS.flatMap((variable) => {
+  return [...EXPORTERS, SAMPLER].flatMap((variable) => {
     const value = env[variable]?.trim() ?? '';
-    return value === '' || exporterOf(value) !== undefined ? [] : [{ variable, value }];
+    if (value === '' || (variable === SAMPLER ? isSampler(env[SAMPLER]) : exporterOf(value) !== undefined)) return [];
+    return [{ variable, value, instead: variable === SAMPLER ? 'the default is taken' : 'of these nothing is sent' }];
   });
 }
 

@@ -5,7 +5,7 @@ import { Collector } from '../../../test/support/collector.js';
 import { api } from '../../../test/support/http.js';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { loadConfig } from '../config/config.js';
-import { unknownExporters } from '../config/telemetry.js';
+import { unknownTelemetry } from '../config/telemetry.js';
 import { openDoor } from '../http/testing/front-door.js';
 import { AppLogger } from '../logging/logger.js';
 import { Away } from './away.js';
@@ -109,9 +109,16 @@ describe('the standard variables', () => {
     expect(settings({ ...ON, OTEL_TRACES_SAMPLER: 'parentbased_always_off' })?.sampler).toMatchObject({ kind: 'off', followsParent: true });
     const others = { ...ON, OTEL_METRICS_EXPORTER: 'prometheus', OTEL_TRACES_EXPORTER: 'console, otlp' };
     expect(settings(others)).toMatchObject({ traces: 'http://c:4318/v1/traces', metrics: undefined });
-    expect(unknownExporters(others)).toEqual([{ variable: 'OTEL_METRICS_EXPORTER', value: 'prometheus' }]);
-    expect(unknownExporters({ OTEL_METRICS_EXPORTER: 'prometheus' })).toEqual([]);
+    const metrics = { variable: 'OTEL_METRICS_EXPORTER', value: 'prometheus', instead: 'of these nothing is sent' };
+    expect(unknownTelemetry(others)).toEqual([metrics]);
+    expect(unknownTelemetry({ OTEL_METRICS_EXPORTER: 'prometheus' })).toEqual([]);
     expect(() => settings({ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318' })).toThrow('OTEL_EXPORTER_OTLP_ENDPOINT');
+  });
+
+  it.each(['jaeger_remote', 'xray'])('take the default for the sampler %s, which is not here', (sampler) => {
+    const others = { ...ON, OTEL_TRACES_SAMPLER: sampler, OTEL_TRACES_SAMPLER_ARG: 'endpoint=http://j:14250', OTEL_SDK_DISABLED: 'False' };
+    expect(settings(others)?.sampler).toEqual({ kind: 'on', ratio: 1, followsParent: true });
+    expect(unknownTelemetry(others)).toEqual([{ variable: 'OTEL_TRACES_SAMPLER', value: sampler, instead: 'the default is taken' }]);
   });
 });
 
