@@ -91,9 +91,20 @@ function areAsked(api: Api): Promise<boolean> {
 
 const ID = /^[0-9a-f]{12}$/;
 
-/** A key by its id, or by its name, which no other has that is not revoked. @throws CliError when none is called so */
-async function keyOf(api: Api, given: string): Promise<string> {
-  if (ID.test(given)) return given;
+/** Does it to a key by its id, or by its name, which no other has that is not revoked. @throws CliError when none is called so */
+async function withKey<T>(api: Api, given: string, act: (id: string) => Promise<T>): Promise<T> {
+  if (ID.test(given)) {
+    try {
+      return await act(given);
+    } catch (error) {
+      // A name may look like an id: nobody has that id then.
+      if (!(error instanceof ApiError) || error.status !== 404) throw error;
+    }
+  }
+  return await act(await named(api, given));
+}
+
+async function named(api: Api, given: string): Promise<string> {
   const keys = await allOf<Schemas['ApiKeyResponse']>(
     async (query) => (await ask(api, (signal) => api.http.GET('/v0/keys', { params: { query }, signal }))).data,
   );
@@ -152,11 +163,11 @@ function addRotate(key: Command, io: Io): void {
     const flags = flagsOf<{ grace: string; json?: boolean }>(command);
     const { api } = contextOf(command, io);
     const body = { grace_seconds: Math.ceil(spanOf('--grace', flags.grace) / 1_000) };
-    const id = await keyOf(api, given);
-    const params = { path: { id } };
-    const { data } = await ask(api, (signal) => api.http.POST('/v0/keys/{id}/rotate', { params, body, signal }))
-      .catch(lostRotation(body.grace_seconds))
-      .catch(ofKey);
+    const { id, data } = await withKey(api, given, async (id) => {
+      const params = { path: { id } };
+      const answer = ask(api, (signal) => api.http.POST('/v0/keys/{id}/rotate', { params, body, signal }));
+      return { id, data: (await answer.catch(lostRotation(body.grace_seconds)).catch(ofKey)).data };
+    });
     if (flags.json === true) return printJson(io, data);
     const until = data.previous_until === null ? 'is not good any more' : `is good until ${data.previous_until}`;
     io.err(`key ${id} of ${data.name}; it is not shown again, and the one before ${until}:\n`);
@@ -185,8 +196,10 @@ function addRevoke(key: Command, io: Io): void {
   withExamples(revoke, 'svc key revoke ann', 'svc key revoke 4be01f9c2d77');
   revoke.action(async (given: string, _options, command: Command) => {
     const { api } = contextOf(command, io);
-    const id = await keyOf(api, given);
-    await ask(api, (signal) => api.http.DELETE('/v0/keys/{id}', { params: { path: { id } }, signal })).catch(ofKey);
+    const id = await withKey(api, given, async (id) => {
+      await ask(api, (signal) => api.http.DELETE('/v0/keys/{id}', { params: { path: { id } }, signal })).catch(ofKey);
+      return id;
+    });
     await io.out(`key ${id} is revoked\n`);
   });
 }

@@ -91,10 +91,10 @@ describe.each([
   ['revoke', 'DELETE /v0/keys/4be01f9c2d77', ''],
   ['rotate', 'POST /v0/keys/4be01f9c2d77/rotate', '/rotate'],
 ])('svc key %s', (verb, line, path) => {
-  const asked = async (given: string) => {
+  const asked = async (given: string, name = 'ann') => {
     const items = [
       { id: '4be01f9c2d76', name: 'anna' },
-      { id: '4be01f9c2d77', name: 'ann' },
+      { id: '4be01f9c2d77', name },
     ];
     server = await testServer({
       '/v0/keys': (request, response) =>
@@ -111,6 +111,14 @@ describe.each([
 
   it('takes a name', async () => {
     expect(await asked('ann')).toMatchObject({ code: 0, lines: ['GET /v0/keys', 'GET /v0/keys?cursor=next', line] });
+  });
+
+  it('takes a name that looks like an id which no key has', async () => {
+    const looked = await asked('deadbeef0000', 'deadbeef0000');
+    expect(looked).toMatchObject({
+      code: 0,
+      lines: [line.replace('4be01f9c2d77', 'deadbeef0000'), 'GET /v0/keys', 'GET /v0/keys?cursor=next', line],
+    });
   });
 
   it('refuses what no key is called', async () => {
