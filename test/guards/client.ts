@@ -653,6 +653,14 @@ export const CLIENT: readonly Guard[] = [
     test: 'src/cli/keys.spec.ts',
   },
   {
+    guard: 'A key is found by its name, although that looks like an id.',
+    file: 'src/cli/keys.command.ts',
+    find: '!(error instanceof ApiError) || error.status !== 404',
+    replace: 'error',
+    test: 'src/cli/keys.spec.ts',
+    name: 'looks like an id which no key has',
+  },
+  {
     guard: 'A key for the city that was named before the command is for that city.',
     file: 'src/cli/keys.command.ts',
     find: '[flags.city].flat()',
@@ -897,9 +905,25 @@ export const CLIENT: readonly Guard[] = [
   {
     guard: 'Whoever says something to a closed session is told that it takes nothing.',
     file: 'src/cli/attach/attach-lines.ts',
-    find: 'if (closed && any) await sending;',
+    find: 'if (saying) await sending;',
     replace: '',
     test: 'src/cli/attach/attach-lines.spec.ts',
     name: 'a closed session takes no line',
+  },
+  {
+    guard: 'What is said to a session that closes before its stream begins is not lost without a word.',
+    file: 'src/cli/attach/attach-lines.ts',
+    find: '    begin();\n    if (saying)',
+    replace: '    if (saying) done.abort();\n    if (saying)',
+    test: 'src/cli/attach/attach-lines.spec.ts',
+    name: 'has closed since',
+  },
+  {
+    guard: 'Of a session that the first message makes all is shown, whatever of before is left out.',
+    file: 'src/cli/attach/attach-lines.ts',
+    find: 'tail: attaching.session === undefined ? undefined : tail,',
+    replace: 'tail,',
+    test: 'src/cli/attach/attach-lines.spec.ts',
+    name: 'that the message makes',
   },
 ];

@@ -48,11 +48,34 @@ it('shows the answer to a line, however late its stream begins', async () => {
   expect([code, stderr, stdout]).toEqual([0, '', expect.stringMatching(/> hello\necho: hello/)]);
 }, 10_000);
 
-it('says that a closed session takes no line', async () => {
-  const { code, stderr } = await attach('closed', {
+it('shows the answer of a session that the message makes, whatever of before is left out', async () => {
+  const { code, stdout, stderr } = await attach('active', {
+    [SESSION]: (_request, response) => problem(response, 404, 'not_found: no session al-1'),
+    '/v0/city/alpha/agent/al-1': (_request, response) => json(response, { name: 'al-1' }),
     [`${SESSION}/transcript`]: (_request, response) => json(response, {}),
-    [`${SESSION}/messages`]: (_request, response) => problem(response, 409, 'conflict: session al-1 is closed'),
-    [`${SESSION}/stream`]: (_request, response) => void response.writeHead(204).end(),
+    [`${SESSION}/messages`]: ({ method }, response) =>
+      json(response, method === 'GET' ? { items: [{ id: 'm', request_id: 'r' }] } : { request_id: 'r', event_cursor: 'c' }),
+    [`${SESSION}/stream`]: (_request, response) =>
+      void stream(
+        response,
+        frame('2', 'structured', { operation: 'snapshot', structured_messages: said }) + frame('3', 'activity', { activity: 'idle' }),
+      ),
   });
-  expect([code, stderr]).toEqual([4, 'svc attach: conflict: session al-1 is closed\n']);
+  expect([code, stderr, stdout]).toEqual([0, '', expect.stringMatching(/> hello\necho: hello/)]);
 }, 10_000);
+
+it.each([
+  ['a closed session', 'closed'],
+  ['a session that has closed since', 'active'],
+])(
+  'says that %s takes no line',
+  async (_what, state) => {
+    const { code, stderr } = await attach(state, {
+      [`${SESSION}/transcript`]: (_request, response) => json(response, {}),
+      [`${SESSION}/messages`]: (_request, response) => problem(response, 409, 'conflict: session al-1 is closed'),
+      [`${SESSION}/stream`]: (_request, response) => void response.writeHead(204).end(),
+    });
+    expect([code, stderr]).toEqual([4, 'svc attach: conflict: session al-1 is closed\n']);
+  },
+  10_000,
+);

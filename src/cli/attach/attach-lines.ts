@@ -49,7 +49,8 @@ export async function attachLines(attaching: Attaching): Promise<void> {
     colour: io.colour,
     width: io.width,
     thinking,
-    tail,
+    // Of one that the first message makes nothing was said before.
+    tail: attaching.session === undefined ? undefined : tail,
     turns: false,
     hint: (question) => `  answer with: ${respondCommand(id, question)}\n`,
   });
@@ -70,12 +71,13 @@ export async function attachLines(attaching: Attaching): Promise<void> {
     signal.addEventListener('abort', () => resolve(), { once: true });
   });
   let any = false;
-  const closed = attaching.session?.state === 'closed';
+  // Whether a line is on its way.
+  let saying = false;
   // What is said before the stream has begun would be part of what was said before, of which `--tail` leaves out some.
   let begin = (): void => undefined;
   const begun = new Promise<void>((resolve) => {
     begin = resolve;
-    if (attaching.session === undefined || closed) resolve();
+    if (attaching.session === undefined) resolve();
     signal.addEventListener('abort', () => resolve(), { once: true });
   });
   const conversation = api.client.session(city, id);
@@ -104,8 +106,10 @@ export async function attachLines(attaching: Attaching): Promise<void> {
     for await (const line of lines) {
       if (line.trim() === '') continue;
       any = true;
+      saying = true;
       await begun;
       const turn = await conversation.send(line, { signal }).catch(failing(api));
+      saying = false;
       made();
       try {
         sent = (await turn.answer({ signal })).messageId;
@@ -137,8 +141,9 @@ export async function attachLines(attaching: Attaching): Promise<void> {
       if (frame.event === 'structured' || frame.event === 'heartbeat') begin();
       ended();
     }
-    // The stream of a closed session ends before it is known that it takes no line.
-    if (closed && any) await sending;
+    // The stream of a closed session ends, with nothing in it perhaps, before it is known that it takes no line.
+    begin();
+    if (saying) await sending;
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {
