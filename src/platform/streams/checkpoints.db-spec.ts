@@ -209,28 +209,6 @@ describe('opaque ids', () => {
     expect(counts).toEqual(counts.map(() => counts[0]));
   });
 
-  // Guard: who comes with one old id after the other could have as much stored as the disk takes.
-  it('of a key that has had its share stored wait, and lose nothing', async () => {
-    const more = Array.from({ length: 70 }, (_, n) => `more${n}`);
-    for (const name of more) await a.join(name);
-    const earlier = await open(`${a.url}/sup`);
-    const ids = [(await earlier.until((f) => f.event === 'heartbeat' && isOpaque(f))).id!];
-    for (let n = 0; n < 2; n++) {
-      for (const name of more) await a.emit(name);
-      await eventually(() => events(earlier).length === 70 * (n + 1));
-      ids.push(events(earlier).at(-1)!.id!);
-    }
-    b.hub.checkpoints.replayRate = { perSecond: 0.05, burst: 1 };
-    await (await open(`${b.url}/sup`, ids[0])).until((f) => f.event === 'heartbeat' && isOpaque(f));
-    const before = await stored();
-    const waiting = await open(`${b.url}/sup?types=${events(earlier)[0]!.data.type as string}`, ids[1]);
-    await new Promise((resolve) => void setTimeout(resolve, 1_500));
-    expect([events(waiting), await stored()]).toEqual([[], before]);
-    b.hub.checkpoints.replayRate = { perSecond: 0.05, burst: 10 };
-    await eventually(() => events(waiting).length === 70);
-    expect(await stored()).toBe(before + 1);
-  });
-
   it('are stored anew only when they are old', async () => {
     await (await open(`${b.url}/sup`)).until(isOpaque);
     const before = await stored();

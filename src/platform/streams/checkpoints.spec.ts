@@ -131,12 +131,19 @@ describe('positions of many cities that are stored for a request', () => {
   // Guard: each id of a replay would walk over all cities, and hold up the event loop.
   it('walk over what differs from the stored one only', async () => {
     const { checkpoints } = storing();
-    await checkpoints.ofReplay('key', vectorAt(5), 64);
-    const position = await checkpoints.ofReplay('key', new Map([...vectorAt(5), [7, 9], [3_001, 0]]), 64);
+    await checkpoints.ofReplay(vectorAt(5), 64);
+    const position = await checkpoints.ofReplay(new Map([...vectorAt(5), [7, 9], [3_001, 0]]), 64);
     const { base } = position as unknown as { base: CheckpointBase };
     const looks = jest.spyOn(base, 'seqOf');
     expect(movedIn(position)).toEqual([[7, 4], [3_001, 0]]); // prettier-ignore
     expect(looks).toHaveBeenCalledTimes(2);
+  });
+
+  // Guard: streams that wait for a share are silent, and clients give them up.
+  it('are stored for all streams that are far from each other', async () => {
+    const { checkpoints, stored } = storing();
+    for (let n = 0; n < 700; n++) expect(movedIn(await checkpoints.ofReplay(vectorAt(n, 100), 64))).toEqual([]);
+    expect(stored).toHaveLength(700);
   });
 
   // Guard: with the names of all cities a token is several times as long.

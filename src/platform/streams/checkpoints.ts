@@ -25,8 +25,6 @@ const TOKEN_MOVED_LIMIT = 256;
 const OWN_KEPT = 16;
 /** What requests of one key may have stored by this process: a row is as large as there are cities. */
 export const OWN_RATE: Rate = { perSecond: 60 / 3_600, burst: 60 };
-/** The same for its streams: one that is told of all cities from the log has a row for each hundred of them. */
-const REPLAY_RATE: Rate = { perSecond: 600 / 3_600, burst: 600 };
 
 /** How far a stream is, with its name: ids go on naming one that has left, and not everybody may see it. */
 interface Moved {
@@ -84,9 +82,6 @@ export class Checkpoints {
   /** Stored for requests, the newest first. */
   #owned: readonly Base[] = [];
   readonly #shares = new Buckets();
-  readonly #replays = new Buckets();
-  /** Replaced in tests. */
-  replayRate = REPLAY_RATE;
 
   constructor(
     private readonly repository: StreamLogRepository,
@@ -164,13 +159,12 @@ export class Checkpoints {
   }
 
   /**
-   * A position for a stream of a key that is far from the hub's place. It counts from one that was stored before, where up to `most` streams differ from that;
-   * otherwise it has a stored row of its own. Undefined while the key has had its share stored: in each id of what it is told it would be as long as all cities.
+   * A position for a stream that is far from the hub's place. It counts from one that was stored before, where up to `most` streams differ from that;
+   * otherwise it has a stored row of its own. No key has a share of these: its streams would have to wait for more, in silence, and clients give such up. A row
+   * costs its client a part of the log that it is told first, and is dropped after a day.
    */
-  async ofReplay(key: string | undefined, vector: ReadonlyMap<number, number>, most: number): Promise<OpaquePosition | undefined> {
-    const near = this.#near(vector, most);
-    if (near !== undefined) return near;
-    return this.#replays.take(key ?? '', this.replayRate) > 0 ? undefined : this.#store(vector);
+  async ofReplay(vector: ReadonlyMap<number, number>, most: number): Promise<OpaquePosition> {
+    return this.#near(vector, most) ?? (await this.#store(vector));
   }
 
   /**

@@ -363,7 +363,7 @@ export class EventStreams {
           forget();
         };
         this.#open++;
-        const subscriber = new Subscriber(socket, this.config.heartbeatMs, gone, keyId);
+        const subscriber = new Subscriber(socket, this.config.heartbeatMs, gone);
         forget = this.keys.add(keyId, () => subscriber.end(''));
         await this.failpoints.hit('stream.before_first_frame');
         if (subscriber.state === 'closed') return;

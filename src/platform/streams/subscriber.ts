@@ -36,7 +36,6 @@ export class Subscriber {
     readonly socket: Socket,
     heartbeatMs: number,
     private readonly onClose: (subscriber: Subscriber) => void,
-    readonly keyId?: string,
   ) {
     const now = Date.now();
     this.beatAt = now + heartbeatMs;

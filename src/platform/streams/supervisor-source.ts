@@ -1,4 +1,3 @@
-import { sleep } from '../time/clock.js';
 import { endAbove, placeOf, type EpochEnds } from '../event-log/epochs.js';
 import { taggedEnvelope } from '../event-log/wire.js';
 import { StreamExpired, type Channel, type ChannelSource, type Frame } from './channel.js';
@@ -17,8 +16,6 @@ const CHUNK_STREAMS = 64;
 const CHUNK_BYTES = 1 << 20;
 /** Beyond this many streams out of place a subscriber's ids count from a stored row of their own. */
 const ELSEWHERE_LIMIT = 48;
-/** After so long a subscriber asks again whether its key may have one stored. */
-const SHARE_MS = 1_000;
 
 /** Subscribers of the supervisor's feed with equal rights and filters. */
 export class SupervisorSource implements ChannelSource {
@@ -139,14 +136,10 @@ export class SupervisorSource implements ChannelSource {
     const chosen = [...lag].filter(([, l]) => isBehind(l)).slice(0, CHUNK_STREAMS);
     const limit = Math.ceil(CHUNK_EVENTS / chosen.length);
     const ranges = chosen.map(([streamId, l]) => ({ streamId, after: l.pos, upto: endAbove(this.#ends(streamId, l), l.pos, l.upto) }));
-    const isFar = (lag.size > ELSEWHERE_LIMIT && this.streams.length > COMPOSITE_LIMIT) || this.#namesMany(lag);
-    const own = isFar ? await this.#own(s, lag) : undefined;
-    if (isFar && own === undefined) {
-      await sleep(SHARE_MS);
-      return undefined;
-    }
     const { rows, more } = await this.repository.read(ranges, limit, CHUNK_BYTES, this.types);
     if (this.types !== undefined) await assertStillKept(this.repository, ranges);
+    const isFar = lag.size > ELSEWHERE_LIMIT && this.streams.length > COMPOSITE_LIMIT;
+    const own = isFar || this.#namesMany(lag) ? await this.#own(s, lag) : undefined;
     if (s.lag !== lag) return undefined;
     const position = own ?? this.#position(this.#elsewhere(s.next, lag), lag);
     let text = '';
@@ -174,12 +167,12 @@ export class SupervisorSource implements ChannelSource {
     return text === '' ? undefined : Buffer.from(text);
   }
 
-  async #own(s: Subscriber, lag: ReadonlyMap<number, Lag>): Promise<Position | undefined> {
+  async #own(s: Subscriber, lag: ReadonlyMap<number, Lag>): Promise<Position> {
     const elsewhere = this.#elsewhere(s.next, lag);
     const vector = new Map(elsewhere);
     for (const stream of this.streams) if (!vector.has(stream.id)) vector.set(stream.id, stream.position);
     for (const [id, { name, head }] of this.feed.lately()) if (this.scope.inFeed(name) && !vector.has(id)) vector.set(id, head);
-    return this.checkpoints.ofReplay(s.keyId, vector, CHUNK_STREAMS);
+    return this.checkpoints.ofReplay(vector, CHUNK_STREAMS);
   }
 }
 
