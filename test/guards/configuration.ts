@@ -1035,8 +1035,8 @@ export const CONFIGURATION: readonly Guard[] = [
   {
     guard: 'An empty folder, as where a volume is not mounted, holds no files of a city.',
     file: 'src/modules/configuration/config/edit-files.ts',
-    find: 'return (await folder.read()) !== null;',
-    replace: 'return true;',
+    find: 'if (name !== OWN_FOLDER) return true;',
+    replace: 'if (name !== `${OWN_FOLDER}.`) return true;',
     test: 'src/modules/configuration/config/config-edits.db-spec.ts',
     name: 'that fails while the folder of its city is not there',
   },

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, readlink, rename, rm, stat, symlink } from 'node:fs/promises';
+import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { EditOrder } from '../../../../test/support/config-edit.js';
@@ -116,10 +117,13 @@ describe('a process that is killed', () => {
     await fixture.expire();
     expect(await b.edits.recover()).toBe(true);
     expect(await b.edits.recover()).toBe(false);
-    await mkdir(city.path);
-    await fixture.expire();
-    expect(await b.edits.recover()).toBe(true);
+    for (const made of ['.', '.gc/worktrees']) {
+      await mkdir(path.join(city.path, made), { recursive: true });
+      await fixture.expire();
+      expect(await b.edits.recover()).toBe(true);
+    }
     expect(await fixture.sql('select plan is null as none from config_edits')).toEqual([{ none: false }]);
+    await rm(city.path, { recursive: true });
     await rename(away, city.path);
     await fixture.expire();
     expect(await b.edits.recover()).toBe(true);

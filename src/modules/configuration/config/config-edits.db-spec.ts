@@ -239,11 +239,12 @@ it('an edit that fails while the folder of its city is not there is taken back o
   a.failpoints.arm('config.after_write', async () => {
     a.failpoints.disarm();
     await rename(city.path, away);
-    // As where a volume was.
-    await mkdir(city.path);
+    // As where a volume was, once a session has started there.
+    await mkdir(path.join(city.path, '.gc/worktrees'), { recursive: true });
     throw new Error('no');
   });
   await expect(a.setVariable(city, 'ONE')).rejects.toThrow('no');
+  await rm(city.path, { recursive: true });
   await rename(away, city.path);
   expect(await fixture.read()).not.toBe(CITY_TOML);
   await fixture.expire();

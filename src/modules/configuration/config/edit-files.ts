@@ -28,6 +28,8 @@ const STAYS = new Set(['ENOENT', 'ENOTDIR', 'ENOTEMPTY', 'EEXIST']);
 const MAX_LINKS = 64;
 /** Where folders wait that an edit takes away; never looked at as configuration. */
 const ASIDE = '.gc/cache/removed';
+/** Where the service and its sessions keep what is theirs. */
+const OWN_FOLDER = '.gc';
 
 /**
  * Carries out a plan: every file appears complete or not at all, and only while it still holds what the plan says. Whoever saves
@@ -62,17 +64,13 @@ export async function undoPlan(dir: string, plan: EditPlan): Promise<void> {
 }
 
 /**
- * Whether there is a folder with anything in it: where a volume is not mounted lies an empty one. Not whether it has a `city.toml`, which whoever dies while he
- * exchanges that leaves under another name. @throws errors of the disk, but for what is not there
+ * Whether there is a folder with anything in it but what sessions that start make there themselves: where a volume is not mounted lies an empty one. Not whether
+ * it has a `city.toml`, which whoever dies while he exchanges that leaves under another name. @throws errors of the disk, but for what is not there
  */
 export async function hasFiles(dir: string): Promise<boolean> {
   try {
-    const folder = await opendir(dir);
-    try {
-      return (await folder.read()) !== null;
-    } finally {
-      await folder.close();
-    }
+    for await (const { name } of await opendir(dir)) if (name !== OWN_FOLDER) return true;
+    return false;
   } catch (error) {
     if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR') return false;
     throw error;
