@@ -1004,7 +1004,7 @@ export const CONFIGURATION: readonly Guard[] = [
   {
     guard: 'A rig that is looked at for a request that is over is not looked at again.',
     file: 'src/modules/sessions/rigs/rig-reads.service.ts',
-    find: 'this.#looks.get(`${city.name} ${at}`) ?? this.#look(',
+    find: 'this.#looks.get(name) ?? this.#look(',
     replace: 'this.#look(',
     test: 'src/modules/sessions/rigs/rig-reads.service.spec.ts',
     name: 'looks at it once',
@@ -1012,10 +1012,18 @@ export const CONFIGURATION: readonly Guard[] = [
   {
     guard: 'Rigs that do not answer leave threads to what does.',
     file: 'src/modules/sessions/rigs/rig-reads.service.ts',
-    find: '.length >= MOST_LATE) return',
-    replace: '.length >= MOST_LATE + 9) return',
+    find: '.length >= MOST_LATE;',
+    replace: '.length >= MOST_LATE + 9;',
     test: 'src/modules/sessions/rigs/rig-reads.service.spec.ts',
     name: 'while four that were looked at',
+  },
+  {
+    guard: 'Rigs of many cities that do not answer leave threads to what does.',
+    file: 'src/modules/sessions/rigs/rig-reads.service.ts',
+    find: 'this.#finding >= MOST_FINDING && !this',
+    replace: 'this.#finding >= MOST_FINDING + 99 && !this',
+    test: 'src/modules/sessions/rigs/rig-reads.service.spec.ts',
+    name: 'eight rigs at a time',
   },
   {
     guard: 'A rig is found where directories that the operator allows do not answer.',

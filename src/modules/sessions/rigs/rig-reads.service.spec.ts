@@ -1,5 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { Answering } from '../../../platform/disk/answering.js';
+import { sleep } from '../../../platform/time/clock.js';
 import type { HeadWaiter } from '../../../platform/streams/head-waiter.js';
 import type { ConfigReadsService } from '../../configuration/config/config-reads.service.js';
 import type { RosterService } from '../../configuration/roster/roster.service.js';
@@ -100,4 +101,30 @@ it('looks at no rig while four that were looked at have not answered', async () 
   isSilent = false;
   for (const answer of waiting) answer();
   expect(await told()).toEqual([...slow, 'one'].map((name) => [name, CLEAN]));
+});
+
+// Guard: those that are in time yet may be late together, for all cities that are asked at the same time.
+it('looks at eight rigs at a time at the most, whichever cities they are of', async () => {
+  const names = ['slow0', 'slow1', 'slow2', 'slow3'];
+  const cities = Array.from({ length: 10 }, (_, n) => ({ ...city, name: `city${n}` }) as CityScope);
+  const { asked, told } = readsOf(() => NEVER, names);
+  await Promise.all(cities.map((one) => told(one)));
+  await told();
+  expect(asked).toHaveLength(8);
+});
+
+it('looks at all rigs of many cities, a few at a time', async () => {
+  const names = ['a', 'b', 'c', 'd'];
+  const cities = Array.from({ length: 10 }, (_, n) => ({ ...city, name: `city${n}` }) as CityScope);
+  let at = 0;
+  let most = 0;
+  const { told } = readsOf(async (written) => {
+    most = Math.max(most, ++at);
+    await sleep(5);
+    at--;
+    return written;
+  }, names);
+  const answers = await Promise.all(cities.map((one) => told(one)));
+  expect(answers.flat()).toEqual(cities.flatMap(() => names.map((name) => [name, CLEAN])));
+  expect(most).toBe(8);
 });

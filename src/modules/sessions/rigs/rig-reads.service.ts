@@ -33,6 +33,8 @@ const GIT_AT_ONCE = 4;
 const GIT_MS = 3_000;
 /** So many that are late keep a thread each, of which a process has few. Beyond it nothing is looked at that may become one. */
 const MOST_LATE = 4;
+/** Directories that are looked for at a time, for all requests: each may turn out to be late. */
+const MOST_FINDING = 8;
 const CACHED = 256;
 
 @Injectable()
@@ -45,6 +47,9 @@ export class RigReadsService {
   gitMs = GIT_MS;
   /** By city and directory. */
   readonly #looks = new Map<string, Look>();
+  /** Directories that are being looked for, in time or late, and who waits to look for another one. */
+  #finding = 0;
+  #waiting: (() => void)[] = [];
 
   constructor(
     private readonly places: RigPlaces,
@@ -123,20 +128,28 @@ export class RigReadsService {
     if (written === undefined) return undefined;
     const at = path.resolve(city.path, written);
     if (!(await this.answering.answers(at, this.gitMs))) return undefined;
-    const look = this.#looks.get(`${city.name} ${at}`) ?? this.#look(city, written, at);
+    const name = `${city.name} ${at}`;
+    while (!this.#looks.has(name) && this.#finding >= MOST_FINDING && !this.#areManyLate()) {
+      const freed = new Promise<true>((resolve) => void this.#waiting.push(() => resolve(true)));
+      if ((await Promise.race([freed, over])) === undefined) return undefined;
+    }
+    const look = this.#looks.get(name) ?? this.#look(city, written, name);
     return look === undefined || this.#isLate(look) ? undefined : Promise.race([look.status, over]);
   }
 
   /** Undefined while too many are late. */
-  #look(city: CityScope, written: string, at: string): Look | undefined {
-    if ([...this.#looks.values()].filter((look) => this.#isLate(look)).length >= MOST_LATE) return undefined;
-    const name = `${city.name} ${at}`;
+  #look(city: CityScope, written: string, name: string): Look | undefined {
+    if (this.#areManyLate()) return undefined;
     const status = this.#statusOf(city, written, AbortSignal.timeout(this.gitMs))
       .catch(() => undefined)
       .finally(() => this.#looks.delete(name));
     const look = { at: performance.now(), status };
     this.#looks.set(name, look);
     return look;
+  }
+
+  #areManyLate(): boolean {
+    return [...this.#looks.values()].filter((look) => this.#isLate(look)).length >= MOST_LATE;
   }
 
   /** Who asked first has gone. */
@@ -146,8 +159,18 @@ export class RigReadsService {
 
   /** Only where rigs may lie: a file may name any directory. */
   async #statusOf(city: CityScope, written: string, signal: AbortSignal): Promise<GitStatus | undefined> {
-    const directory = await this.places.ofRig(written, city, (root) => this.answering.answers(root, this.gitMs));
+    const directory = await this.#find(city, written);
     return directory === undefined ? undefined : this.git.status(directory, signal);
+  }
+
+  async #find(city: CityScope, written: string): Promise<string | undefined> {
+    this.#finding++;
+    try {
+      return await this.places.ofRig(written, city, (root) => this.answering.answers(root, this.gitMs));
+    } finally {
+      this.#finding--;
+      for (const wake of this.#waiting.splice(0)) wake();
+    }
   }
 }
 
