@@ -535,6 +535,14 @@ export const STREAMS: readonly Guard[] = [
     name: 'for all streams that are far',
   },
   {
+    guard: 'A stream that is told of nothing has no position stored.',
+    file: 'src/platform/streams/supervisor-source.ts',
+    find: 'isFar && rows.some((row) => this.#wants(row)) ?',
+    replace: 'isFar ?',
+    test: 'src/platform/streams/checkpoints.db-spec.ts',
+    name: 'of those who are told of nothing',
+  },
+  {
     guard: 'Who comes back with one old position has it stored once.',
     file: 'src/platform/streams/checkpoints.ts',
     find: 'return this.#near(vector, most) ??',

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { sql } from 'kysely';
 import { cloneDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { eventually, openStream, type Frame, type OpenStream } from '../../../test/support/sse.js';
@@ -207,6 +207,18 @@ describe('opaque ids', () => {
       counts.push(await stored());
     }
     expect(counts).toEqual(counts.map(() => counts[0]));
+  });
+
+  // Guard: a row of all cities for each 64 of them, of a log that has nothing for the client.
+  it('of those who are told of nothing are not stored', async () => {
+    const more = Array.from({ length: 70 }, (_, n) => `more${n}`);
+    for (const name of more) await a.join(name);
+    const earlier = await open(`${a.url}/sup`);
+    const id = (await earlier.until((f) => f.event === 'heartbeat' && isOpaque(f))).id!;
+    for (const name of more) await a.emit(name);
+    const stores = jest.spyOn(b.hub.checkpoints, 'ofReplay');
+    await (await open(`${b.url}/sup?type=no.such`, id)).until((f) => f.event === 'heartbeat');
+    expect(stores).not.toHaveBeenCalled();
   });
 
   it('are stored anew only when they are old', async () => {

@@ -138,8 +138,9 @@ export class SupervisorSource implements ChannelSource {
     const ranges = chosen.map(([streamId, l]) => ({ streamId, after: l.pos, upto: endAbove(this.#ends(streamId, l), l.pos, l.upto) }));
     const { rows, more } = await this.repository.read(ranges, limit, CHUNK_BYTES, this.types);
     if (this.types !== undefined) await assertStillKept(this.repository, ranges);
-    const isFar = lag.size > ELSEWHERE_LIMIT && this.streams.length > COMPOSITE_LIMIT;
-    const own = isFar || this.#namesMany(lag) ? await this.#own(s, lag) : undefined;
+    const isFar = (lag.size > ELSEWHERE_LIMIT && this.streams.length > COMPOSITE_LIMIT) || this.#namesMany(lag);
+    // Whoever is told of nothing has nothing stored.
+    const own = isFar && rows.some((row) => this.#wants(row)) ? await this.#own(s, lag) : undefined;
     if (s.lag !== lag) return undefined;
     const position = own ?? this.#position(this.#elsewhere(s.next, lag), lag);
     let text = '';
