@@ -206,8 +206,8 @@ export const RUN_GUARDS: readonly Guard[] = [
   {
     guard: 'No run is completed without what the end of a control has skipped that was taken up again.',
     file: `${RUNS}/skipped-behind.ts`,
-    find: '[...step.needs, by]',
-    replace: '[...step.needs]',
+    find: '[...waitsFor(step), by]',
+    replace: '[...waitsFor(step)]',
     test: REOPENINGS,
     name: 'opens the items that its end has skipped',
   },
@@ -222,10 +222,18 @@ export const RUN_GUARDS: readonly Guard[] = [
   {
     guard: 'A step that has passed and is opened again opens nothing that another one has taken down.',
     file: `${RUNS}/skipped-behind.ts`,
-    find: 'lost.has(one) || seen',
-    replace: '(lost.has(one) && !needs.get(one)!.includes(id)) || seen',
+    find: '(one) => !lost.has(one)',
+    replace: '(one) => !lost.has(one) || left.find((step) => step.id === one)!.needs.includes(id)',
     test: REOPENINGS,
     name: 'opens nothing that another one has taken down',
+  },
+  {
+    guard: 'No run goes on with a member of a scope that has ended.',
+    file: `${RUNS}/skipped-behind.ts`,
+    find: 'around === undefined ? needs : [...needs, around]',
+    replace: 'around === undefined || around.length > 0 ? needs : [...needs, around]',
+    test: REOPENINGS,
+    name: 'leaves it skipped while its scope stays',
   },
   {
     guard: 'No run is completed without what the release before has skipped with the end of a step.',
@@ -238,8 +246,8 @@ export const RUN_GUARDS: readonly Guard[] = [
   {
     guard: 'No control passes on the rounds of what is done again before it.',
     file: `${RUNS}/skipped-behind.ts`,
-    find: 'step.needs.some(again)',
-    replace: 'step.needs.some((one) => !again(one))',
+    find: 'waitsFor(step).some(again)',
+    replace: 'waitsFor(step).some((one) => !again(one))',
     test: REOPENINGS,
     name: 'is not opened with what it waits for',
   },

@@ -192,6 +192,38 @@ describe('a step that has passed and is opened again', () => {
   });
 });
 
+describe('a step for which a member of a scope was skipped', () => {
+  const soft = (id: string, ...lines: readonly string[]): string => step(id, 'metadata = { "gc.scope_ref" = "s" }', ...lines);
+
+  // Guard: the run would wait for what is part of a scope that has ended.
+  it.each([
+    ['failed', member, 'fail', 'fail'],
+    ['failed when all members were done', soft, 'fail', 'fail'],
+    ['was skipped', member, 'skipped', 'skipped'],
+  ])('leaves it skipped while its scope stays as it has ended since: it %s', async (_, part, outcome, scope) => {
+    await launch(`${step('x')}${SCOPE}${part('m')}${part('n', 'needs = ["x"]')}${step('z')}`);
+    if (outcome === 'skipped') await end('m', outcome);
+    await end('x', 'fail');
+    if (outcome === 'fail') await end('m', outcome);
+    expect(await steps()).toMatchObject({ x: 'fail', m: outcome, n: 'skipped', s: scope });
+    await open('x');
+    expect(await steps()).toMatchObject({ x: 'open', m: outcome, n: 'skipped', s: scope });
+    await open('s');
+    expect(await steps()).toMatchObject({ x: 'open', m: outcome, n: 'open', s: 'open' });
+  });
+
+  it('opens it with its scope, where that was skipped for the step as well', async () => {
+    const { id } = await launch(`${step('x')}${SCOPE}${member('m')}${member('n', 'needs = ["x"]')}${step('z')}`);
+    await end('m', 'pass');
+    await end('x', 'fail');
+    expect(await steps()).toMatchObject({ x: 'fail', m: 'pass', n: 'skipped', s: 'skipped' });
+    await open('x');
+    expect(await steps()).toMatchObject({ x: 'open', m: 'pass', n: 'open', s: 'open' });
+    for (const ref of ['x', 'n', 'z']) await end(ref, 'pass');
+    expect(await runs.run(id)).toMatchObject({ status: 'completed' });
+  });
+});
+
 describe('a step for which hundreds were skipped', () => {
   const NUMBERS = Array.from({ length: 298 }, (_, n) => n);
 

@@ -115,6 +115,8 @@ export interface LeftOut {
   /** It has made rounds or items. */
   readonly begun: boolean;
   readonly cleans: boolean;
+  /** The scope that a skipped one is a part of, by its ref. */
+  readonly scope: string | null;
   /** But for its own rounds. */
   readonly needs: readonly string[];
 }

@@ -193,14 +193,15 @@ export class EdgesRepository {
       select b.id, b.ref, k.skipped, b.ref in (
           select m.made_by from run_steps m where m.stream_id = ${streamId} and m.run_id = ${run} and m.made_by is not null) as begun,
         case when k.skipped then b.metadata ->> ${SKIPPED_FOR} end as by,
-        case when k.skipped then regexp_replace(b.metadata ->> 'close_reason',
-          '^skipped: step |( has failed| failed| passed| was skipped| was canceled)$', '', 'g') end as told,
+        case when k.skipped then t.told end as told, case when k.skipped then s.step -> 'scope' ->> 'ref' end as scope,
         b.metadata @> '{"gc.kind": "cleanup"}' or b.metadata @> '{"gc.scope_role": "teardown"}' as cleans,
         case when k.skipped then array(
           select d.depends_on_id from bead_dependencies d where d.stream_id = b.stream_id and d.issue_id = b.id and d.blocking and not exists (
             select from run_steps o where o.stream_id = d.stream_id and o.bead_id = d.depends_on_id and o.made_by = b.ref)) else '{}' end as needs
       from runs r join beads b on b.stream_id = r.stream_id and b.run_id = r.id
       left join run_steps s on s.stream_id = b.stream_id and s.bead_id = b.id
+      cross join lateral (select regexp_replace(b.metadata ->> 'close_reason',
+        '^skipped: step |( has failed| failed| passed| was skipped| was canceled)$', '', 'g') as told) t
       cross join lateral (select b.metadata ->> 'gc.outcome' = 'skipped' and coalesce(
         b.metadata ->> 'close_reason' ~ '(^previous_item_failed| (failed|passed|was skipped|was canceled))$', false) as skipped) k
       where r.stream_id = ${streamId} and r.id = ${run} and r.outcome is null and r.compiler = 2 and b.id <> r.id and b.status = 'closed'
