@@ -262,8 +262,16 @@ export const RUN_GUARDS: readonly Guard[] = [
   {
     guard: 'What somebody has skipped himself is not opened with what it waits for.',
     file: 'src/modules/work/work/edges.repository.ts',
-    find: "was canceled))$', false)",
-    replace: "was canceled))$', true)",
+    find: '= ${run})), false) as skipped',
+    replace: '= ${run})), true) as skipped',
+    test: REOPENINGS,
+    name: 'stays so when what it waits for',
+  },
+  {
+    guard: 'What somebody has skipped himself, as something has failed, is not taken for what its run has skipped.',
+    file: 'src/modules/work/work/edges.repository.ts',
+    find: "t.told = 'previous_item_failed'",
+    replace: 't.told is not null',
     test: REOPENINGS,
     name: 'stays so when what it waits for',
   },

@@ -270,12 +270,14 @@ describe('a step for which hundreds were skipped', () => {
 describe('a step that somebody has skipped himself', () => {
   // Guard: what a person has decided stays so.
   it.each(['', step('r', 'retry = { max_attempts = 1 }')])('stays so when what it waits for is opened again: %#', async (more) => {
-    await launch(`${step('a')}${step('b', 'needs = ["a"]')}${step('c', 'needs = ["a"]')}${step('d', 'needs = ["c"]')}${step('o')}${more}`);
+    const byHand = ['b', 'e'].map((id) => step(id, 'needs = ["a"]')).join('');
+    await launch(`${step('a')}${byHand}${step('c', 'needs = ["a"]')}${step('d', 'needs = ["c"]')}${step('o')}${more}`);
     await end('b', 'skipped', { close_reason: 'nobody needs it' });
+    await end('e', 'skipped', { close_reason: 'the deploy failed' });
     await end('a', 'fail');
-    expect(await steps()).toMatchObject({ a: 'fail', b: 'skipped', c: 'skipped', d: 'skipped' });
+    expect(await steps()).toMatchObject({ a: 'fail', b: 'skipped', e: 'skipped', c: 'skipped', d: 'skipped' });
     await open('a');
-    expect(await steps()).toMatchObject({ a: 'open', b: 'skipped', c: 'open', d: 'open' });
+    expect(await steps()).toMatchObject({ a: 'open', b: 'skipped', e: 'skipped', c: 'open', d: 'open' });
     // Opened for it and skipped by hand then: that counts.
     await end('c', 'skipped');
     await end('a', 'fail');

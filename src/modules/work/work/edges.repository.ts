@@ -186,7 +186,7 @@ export class EdgesRepository {
   /**
    * The steps of a graph that goes on that it has skipped, and those for which it skips others: failed ones, and in one that decides all that have not passed.
    * What they wait for is read once, of those that were skipped: any number of others may depend on the steps of a run. The release before says only why, and
-   * leaves what was said for which step: what is said alone says nothing.
+   * leaves what was said for which step: what is said alone says nothing, and a person may write that something has failed.
    */
   async leftOut(tx: Tx, streamId: number, run: string): Promise<LeftOut[]> {
     const { rows } = await sql<LeftOut>`
@@ -203,7 +203,9 @@ export class EdgesRepository {
       cross join lateral (select regexp_replace(b.metadata ->> 'close_reason',
         '^skipped: step |( has failed| failed| passed| was skipped| was canceled)$', '', 'g') as told) t
       cross join lateral (select b.metadata ->> 'gc.outcome' = 'skipped' and coalesce(
-        b.metadata ->> 'close_reason' ~ '(^previous_item_failed| (failed|passed|was skipped|was canceled))$', false) as skipped) k
+        b.metadata ->> 'close_reason' ~ '(^previous_item_failed| (failed|passed|was skipped|was canceled))$' and (
+          b.metadata ? ${SKIPPED_FOR} or t.told = 'previous_item_failed'
+          or t.told in (select o.ref from beads o where o.stream_id = ${streamId} and o.run_id = ${run})), false) as skipped) k
       where r.stream_id = ${streamId} and r.id = ${run} and r.outcome is null and r.compiler = 2 and b.id <> r.id and b.status = 'closed'
         and b.metadata ->> 'gc.outcome' in ('skipped', 'fail', 'canceled') and (k.skipped or b.metadata ->> 'gc.outcome' = 'fail' or s.bead_id is not null)
       order by b.id`.execute(tx);
