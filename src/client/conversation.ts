@@ -11,7 +11,7 @@ export interface FollowSession {
   readonly thinking?: boolean;
   readonly signal?: AbortSignal | undefined;
   readonly onPause?: (ms: number, why: string) => void;
-  /** Fail when nobody answers before the first connection, instead of trying again until somebody does. */
+  /** Fail when nobody listens before the first connection, instead of trying again until somebody does. */
   readonly mustOpen?: boolean;
 }
 

@@ -22,7 +22,7 @@ export interface EventsOptions {
   readonly onPause?: (ms: number, why: string) => void;
   /** The first pause, instead of a second, while the service has not said another. */
   readonly pauseMs?: number;
-  /** Fail when nobody answers before the first connection, instead of trying again until somebody does. Without a position it does so anyway. */
+  /** Fail when nobody listens before the first connection, instead of trying again until somebody does. Without a position it does so anyway. */
   readonly mustOpen?: boolean;
 }
 

@@ -22,7 +22,7 @@ export interface FollowOptions {
    */
   readonly again?: (problem: ApiProblem, lastEventId: string | undefined) => boolean;
   readonly onPause?: ((ms: number, why: string) => void) | undefined;
-  /** Whether it fails when nobody answers before the first connection, instead of trying again until somebody does. */
+  /** Whether it fails when nobody listens before the first connection, instead of trying again until somebody does. */
   readonly mustOpen?: boolean | undefined;
 }
 
@@ -69,7 +69,7 @@ export async function* followFrames(open: OpenStream, options: FollowOptions): A
         continue;
       }
       if (known instanceof ApiProblem && TRANSIENT.has(known.status)) asked = known.retryAfterMs;
-      else if (!(known instanceof ConnectionError) || (options.mustOpen === true && !opened)) throw error;
+      else if (!(known instanceof ConnectionError) || (options.mustOpen === true && !opened && !known.mayHaveHappened)) throw error;
       why = (known as Error).message;
     }
     if (signal.aborted) return;
