@@ -11,6 +11,8 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       session_id text not null,
       primary key (stream_id, session_id)
     )`.execute(db);
+  // As in 0122: a plan is made once for all cities.
+  await sql`alter table late_holders alter column stream_id set (n_distinct = 100)`.execute(db);
   await sql`
     create function mark_ended_holder() returns trigger language plpgsql as $$
     begin
