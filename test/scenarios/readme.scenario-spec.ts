@@ -137,6 +137,8 @@ describe('the README and the guide', () => {
       'docs/how-to/keys.md: it needs the containers of the cluster',
       'docs/how-to/keys.md: it has the keys of the block above',
       'docs/how-to/cluster.md: it builds an image and starts containers; `npm run test:cluster` does so',
+      'docs/how-to/cluster.md: it writes a file beside those of the cluster',
+      'docs/how-to/cluster.md: it needs the containers of the cluster',
       'docs/how-to/cluster.md: it starts a server',
       'docs/how-to/cluster.md: it needs two servers',
       'docs/how-to/high-availability.md: it builds images and starts containers',
