@@ -111,6 +111,8 @@ described('the page where there is little room', () => {
 
   it('asks once more for a long question without a call, until its end was in sight', async () => {
     const id = await session('ask');
+    // One that comes while the page is open is told by an event, as it is.
+    await eventually(async () => (await waits(id)) || undefined);
     const page = await watched.open(`${base}/ui/c/alpha/sessions`, SMALL[1]);
     await page.route('**/v0/pending*', async (route) => {
       const response = await route.fetch();
