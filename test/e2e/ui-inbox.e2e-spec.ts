@@ -119,7 +119,7 @@ described('the page', () => {
     };
     for (let i = 0; i < 130; i++) expect((await a.post(`${city}/beads`, { title: `Needs ${i}`, needs: [id] })).status).toBe(201);
     const page = await open('/c/alpha/beads?label=root');
-    const listed = page.waitForRequest((request) => request.url().includes('/alpha/beads?'));
+    const listed = page.waitForRequest((request) => request.url().includes('/v0/city/alpha/beads?'));
     await page.reload();
     expect((await listed).url()).toContain('view=summary');
     await page.locator(`[data-bead="${id}"]`).click();
