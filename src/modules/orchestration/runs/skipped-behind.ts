@@ -1,5 +1,4 @@
-import type { BeadRecord, LeftOut } from '../../work/work/bead-record.js';
-import { SKIPPED_FOR } from '../../work/work/bead-record.js';
+import { SKIPPED_FOR, type BeadRecord, type LeftOut } from '../../work/work/bead-record.js';
 import { append } from './control/nodes.js';
 
 /** What is to be opened with a step. */

@@ -18,8 +18,8 @@ const ANSWER_BYTES = 1024 * 1024;
 const HEADER_BYTES = 16 * 1024;
 
 /**
- * Calls adapters: at addresses that have just been looked at and at no other, the next where the one before cannot be reached, one connection a call, without redirects, proxies or
- * anything that is remembered. The body is signed together with the time.
+ * Calls adapters: at addresses that have just been looked at and at no other, the next where the one before cannot be reached, one connection a
+ * call, without redirects, proxies or anything that is remembered. The body is signed together with the time.
  */
 @Injectable()
 export class Callback {

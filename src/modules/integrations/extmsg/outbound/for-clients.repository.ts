@@ -11,8 +11,8 @@ const free = (which: RawBuilder<unknown>): RawBuilder<unknown> => sql`${which} f
 
 /**
  * SQL of the mark of what connected clients come for. Workers do not look at it, and the mark goes where its adapter takes streams no more, where
- * it was offered often enough, and with its deadline. What has it
- * wrongly waits until the next look for that; what lacks it gets it from the worker that finds it.
+ * it was offered often enough, and with its deadline. What has it wrongly waits until the next look for that; what lacks it gets it from the worker
+ * that finds it.
  */
 @Injectable()
 export class ForClientsRepository {
