@@ -920,9 +920,9 @@ export const CLIENT: readonly Guard[] = [
   },
   {
     guard: 'Of a session that the first message makes all is shown, whatever of before is left out.',
-    file: 'src/cli/attach/attach-lines.ts',
-    find: 'tail: attaching.session === undefined ? undefined : tail,',
-    replace: 'tail,',
+    file: 'src/cli/attach/attach.command.ts',
+    find: 'session === undefined ? undefined : given',
+    replace: 'session === undefined ? given : given',
     test: 'src/cli/attach/attach-lines.spec.ts',
     name: 'that the message makes',
   },

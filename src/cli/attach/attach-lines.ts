@@ -49,8 +49,7 @@ export async function attachLines(attaching: Attaching): Promise<void> {
     colour: io.colour,
     width: io.width,
     thinking,
-    // Of one that the first message makes nothing was said before.
-    tail: attaching.session === undefined ? undefined : tail,
+    tail,
     turns: false,
     hint: (question) => `  answer with: ${respondCommand(id, question)}\n`,
   });

@@ -37,7 +37,8 @@ after the last one's it ends. With nothing on stdin it only follows.
   attach.action(async (name: string, _options, action: Command) => {
     const { api, city, flags, path: called } = await cityContextOf<Flags>(action, io);
     const session = await present(api, city, nameOf('a session', name));
-    const tail = numberOf('--tail', flags.tail);
+    const given = numberOf('--tail', flags.tail);
+    const tail = session === undefined ? undefined : given;
     const attaching = { io, api: patient(api), city, name, session, thinking: flags.thinking, tail, path: called };
     await (io.terminal === undefined ? attachLines(attaching) : attachTerminal(attaching, io.terminal));
   });

@@ -12,7 +12,8 @@ export interface Attaching {
   /** Absent while the first message is still to make it. */
   readonly session: Session | undefined;
   readonly thinking: boolean;
-  readonly tail: number;
+  /** Entries of before that are shown. Absent with `session`: of one that the first message makes nothing was said before. */
+  readonly tail: number | undefined;
   /** How the command is called. */
   readonly path: string;
 }
