@@ -185,8 +185,6 @@ export class Turn {
     const asked = new Set<string>();
     const follow = async (after: string | undefined, until: AbortSignal): Promise<void> => {
       for await (const frame of this.session.follow({ after, signal: until })) {
-        // What is left of a stream that was given up is told again. Half a turn would pass for all of it.
-        if (until.aborted) return;
         turn.take(frame);
         options.onFrame?.(frame);
         if (turn.over) return;

@@ -69,6 +69,19 @@ describe('events', () => {
     expect(await take(events(), 1)).toEqual([1]);
   });
 
+  it('end at once where the signal aborts, also before what has come with the last one', async () => {
+    await serve((_request, response) => stream(response, tagged('i1', 'a', 5), tagged('i2', 'a', 6), tagged('i3', 'a', 7)));
+    const enough = new AbortController();
+    const told = events({ signal: enough.signal });
+    const seqs: number[] = [];
+    for await (const { seq } of told) {
+      seqs.push(seq);
+      enough.abort();
+    }
+    expect(seqs).toEqual([5]);
+    expect(told.lastEventId).toBe('i1');
+  });
+
   it('give a position that another life goes on from', async () => {
     await serve((_request, response) => stream(response, tagged('i9', 'a', 9), frame('i10', 'heartbeat', {}), tagged('i11', 'a', 10)));
     const first = events();

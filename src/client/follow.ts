@@ -55,6 +55,8 @@ export async function* followFrames(open: OpenStream, options: FollowOptions): A
         signal,
         ...(options.silenceMs === undefined ? {} : { silenceMs: options.silenceMs }),
       })) {
+        // What is left of a stream that was given up is told again to whoever goes on behind the last one.
+        if (signal.aborted) return;
         pause = base;
         begunAgain = false;
         yield frame;

@@ -693,11 +693,19 @@ export const CLIENT: readonly Guard[] = [
   },
   {
     guard: 'Nothing is taken of a stream that was given up: half a turn would pass for all of it.',
-    file: 'src/client/conversation.ts',
-    find: 'if (until.aborted) return;',
-    replace: '',
+    file: 'src/client/follow.ts',
+    find: 'if (signal.aborted) return;\n        pause = base;',
+    replace: 'pause = base;',
     test: 'src/client/conversation.spec.ts',
     name: 'of a stream that was given up',
+  },
+  {
+    guard: 'A stream of the library ends where its signal aborts.',
+    file: 'src/client/follow.ts',
+    find: 'if (signal.aborted) return;\n        pause = base;',
+    replace: 'pause = base;',
+    test: 'src/client/events.spec.ts',
+    name: 'end at once where the signal aborts',
   },
   {
     guard: 'Who waits for a turn that has been before the stream begins is told it.',
