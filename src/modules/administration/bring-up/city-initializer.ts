@@ -44,7 +44,7 @@ export class CityInitializer {
     if ('errors' in result) throw unfetched ?? new InitFailure(codeOf(result.errors[0]!), summaryOf(result.errors));
     await publish('starting_bead_store');
     await materialize(dir);
-    for (const phase of ['resolving_formulas', 'validating_agents', 'adopting_sessions', 'starting_agents'] as const) await publish(phase);
+    await publish('starting_agents');
     return { composed: result.composed, ledger: result.ledger, configHash: hash };
   }
 

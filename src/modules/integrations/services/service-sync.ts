@@ -51,6 +51,7 @@ export class ServiceSync implements OnApplicationBootstrap {
     running: boolean,
   ): Promise<void> {
     const known = await this.repository.services(tx, streamId);
+    if (known.length === 0 && said.size === 0) return;
     const before = new Map(known.map((row) => [row.name, row]));
     const rows = [
       ...[...said].map(([name, definition]) => present(name, definition, running, before.get(name))),
@@ -61,7 +62,7 @@ export class ServiceSync implements OnApplicationBootstrap {
       const row = before.get(name);
       return row === undefined || !isSame(conditionOf(row), condition);
     });
-    if (rows.length > 0) this.signals.mark(tx, SERVICES_TOPIC);
+    this.signals.mark(tx, SERVICES_TOPIC);
     await this.eventLog.append(
       tx,
       changed.map(({ name, condition }) => stateEvent(stream, name, KEEPER, condition)),

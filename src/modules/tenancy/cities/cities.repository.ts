@@ -117,8 +117,13 @@ export class CitiesRepository {
     return db.selectFrom('cities').selectAll().where('name', '=', name).executeTakeFirst();
   }
 
-  async findByDir(db: Kysely<Database>, dir: string): Promise<CityRow | undefined> {
-    return db.selectFrom('cities').selectAll().where('dir', '=', dir).executeTakeFirst();
+  /** The cities that have the name or the directory: two at most. */
+  async findByEither(db: Kysely<Database>, name: string, dir: string): Promise<CityRow[]> {
+    return db
+      .selectFrom('cities')
+      .selectAll()
+      .where((eb) => eb.or([eb('name', '=', name), eb('dir', '=', dir)]))
+      .execute();
   }
 
   /** The row, locked: what is decided from it holds until the transaction ends. */

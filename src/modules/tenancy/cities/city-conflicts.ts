@@ -54,18 +54,20 @@ export class CityConflicts {
 
   /** That nobody is scaffolding there. */
   async checkReservations(name: string, dir: string, db: Kysely<Database> = this.db): Promise<void> {
-    if (await this.reservations.exists(db, dir)) throw inProgress('city.create', dir);
-    if (await this.reservations.nameTaken(db, name)) throw problem('conflict', `city name already taken: ${name}`);
+    const reserved = await this.reservations.dirsOfEither(db, name, dir);
+    if (reserved.includes(dir)) throw inProgress('city.create', dir);
+    if (reserved.length > 0) throw problem('conflict', `city name already taken: ${name}`);
   }
 
   async #check(db: Kysely<Database>, name: string, dir: string, caller: Principal): Promise<void> {
-    const there = await this.cities.findByDir(db, dir);
+    const taken = await this.cities.findByEither(db, name, dir);
+    const there = taken.find((city) => city.dir === dir);
     if (there !== undefined) {
       if (!maySee(caller, there.name)) throw notYours();
       const pending = await this.operations.unfinished(db, there.name);
       throw pending === undefined ? problem('wrong_state', `city already initialized at ${dir}`) : inProgress(pending.kind, dir);
     }
-    if ((await this.cities.findByName(db, name)) !== undefined) throw problem('conflict', `city name already taken: ${name}`);
+    if (taken.length > 0) throw problem('conflict', `city name already taken: ${name}`);
     const pending = await this.operations.unfinished(db, name);
     if (pending === undefined) return;
     // Anything else is done for a city that is there: it was made between the two looks.

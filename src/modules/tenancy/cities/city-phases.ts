@@ -1,17 +1,9 @@
 import { doubled } from '../../../platform/time/doubled.js';
 
-/** The phases of an initialization, in the order a city passes them. */
-export const PHASES = [
-  'loading_config',
-  'starting_bead_store',
-  'resolving_formulas',
-  'validating_agents',
-  'adopting_sessions',
-  'starting_agents',
-] as const;
-export type Phase = (typeof PHASES)[number];
+/** What an initialization tells, in this order: it is written where something is done that may take long, as each is a commit. */
+export type Phase = 'loading_config' | 'starting_bead_store' | 'starting_agents';
 
-/** The phases that a client may count; the others are steps between them. */
+/** What a client may count; composing the files does what lies between those that are told. */
 const CANONICAL: readonly string[] = [
   'loading_config',
   'starting_bead_store',

@@ -30,16 +30,18 @@ export class ReservationsRepository {
       .execute();
   }
 
-  async exists(db: Kysely<Database>, dir: string): Promise<boolean> {
-    return (await db.selectFrom('city_reservations').select('dir').where('dir', '=', dir).executeTakeFirst()) !== undefined;
+  /** The directories of what reserves the name or the directory: two at most. */
+  async dirsOfEither(db: Kysely<Database>, name: string, dir: string): Promise<string[]> {
+    const rows = await db
+      .selectFrom('city_reservations')
+      .select('dir')
+      .where((eb) => eb.or([eb('name', '=', name), eb('dir', '=', dir)]))
+      .execute();
+    return rows.map((row) => row.dir);
   }
 
   async has(db: Kysely<Database>, requestId: string): Promise<boolean> {
     return (await db.selectFrom('city_reservations').select('dir').where('request_id', '=', requestId).executeTakeFirst()) !== undefined;
-  }
-
-  async nameTaken(db: Kysely<Database>, name: string): Promise<boolean> {
-    return (await db.selectFrom('city_reservations').select('dir').where('name', '=', name).executeTakeFirst()) !== undefined;
   }
 
   /** Whether a city has the directory: a replica of the release before registers also what is reserved. */
