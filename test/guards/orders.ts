@@ -13,6 +13,7 @@ const RUNS = 'src/modules/orchestration/orders/order-runs.db-spec.ts';
 const HISTORY = 'src/modules/orchestration/orders/order-history.db-spec.ts';
 const TURNS = 'src/modules/orchestration/orders/order-evaluator.db-spec.ts';
 const DEFINITIONS = 'src/modules/orchestration/orders/order-definition.spec.ts';
+const RECEIVER = 'src/modules/orchestration/orders/webhooks/webhook-receiver.db-spec.ts';
 const HOOK_LIST = 'src/modules/orchestration/orders/webhooks/webhooks.service.spec.ts';
 const COMPOSE_LIMITS = 'src/modules/files/composition/compose/limits.spec.ts';
 const LEASED = 'src/modules/sessions/launch/leased-work.spec.ts';
@@ -351,10 +352,26 @@ export const ORDERS: readonly Guard[] = [
   {
     guard: 'A delivery waits while its order is carried out.',
     file: 'src/modules/orchestration/orders/webhooks/webhook-receiver.service.ts',
-    find: 'if (open === undefined && waiting === 0) {',
-    replace: 'if (open === undefined || waiting >= 0) {',
+    find: 'if (open === undefined && waiting === 0 && !isBehind) {',
+    replace: 'if ((open === undefined || waiting >= 0) && !isBehind) {',
     test: HOOKS,
     name: 'wait while their order',
+  },
+  {
+    guard: 'A delivery for an order that no worker has read to be on yet is not called off.',
+    file: 'src/modules/orchestration/orders/webhooks/webhook-receiver.service.ts',
+    find: 'const isBehind = row !== undefined && !(row.enabled && row.present);',
+    replace: "const isBehind = row !== undefined && row.scoped_name === '';",
+    test: RECEIVER,
+    name: 'is fired once',
+  },
+  {
+    guard: 'Nobody fires what waits for an order that no worker has read to be on yet.',
+    file: 'src/modules/orchestration/orders/webhooks/webhook-receiver.service.ts',
+    find: 'if (open === undefined && !isBehind) await',
+    replace: 'if (open === undefined) await',
+    test: RECEIVER,
+    name: 'is fired once',
   },
   {
     guard: 'Pages of browsers send no webhooks.',

@@ -195,7 +195,7 @@ export class OrderEvaluator {
           ...firing,
           id,
           actor: `webhook:${hook}`,
-          reason: `webhook ${hook}: it has waited for the one before it`,
+          reason: `webhook ${hook}: it has waited`,
           vars,
           state: 'queued',
         };

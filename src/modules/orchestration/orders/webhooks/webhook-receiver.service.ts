@@ -186,7 +186,9 @@ export class WebhookReceiver {
       vars,
       force: false,
     };
-    if (open === undefined && waiting === 0) {
+    // The files have it on, and no worker has read that yet: whoever took its firing would call it off.
+    const isBehind = row !== undefined && !(row.enabled && row.present);
+    if (open === undefined && waiting === 0 && !isBehind) {
       const { events } = await this.runs.fire(tx, city, order, asked);
       return { events, told: { ...about, dispatched: true, tracking_id: firingId }, answer };
     }
@@ -194,14 +196,14 @@ export class WebhookReceiver {
     if (row === undefined || waiting >= MOST_WAITING)
       throw problem('unavailable', `${waiting} deliveries wait for order "${scopedName}"`, { ofOthers: true });
     await this.deliveries.wait(tx, streamId, hook.scopedName, facts.delivery);
-    // Whoever ends the firing that is open looks at the order; when none is, somebody has to.
-    if (open === undefined) await this.firings.change(tx, streamId, [{ scopedName, lookAt: await this.times.now(tx) }]);
-    return {
-      events: [],
-      told: { ...about, tracking_id: firingId },
-      answer,
-      message: `waits until ${open?.id ?? 'those before it'} has ended`,
-    };
+    // Whoever ends the firing that is open looks at the order, and so does whoever reads that it is on; when there is neither, somebody has to.
+    if (open === undefined && !isBehind) await this.firings.change(tx, streamId, [{ scopedName, lookAt: await this.times.now(tx) }]);
+    const until = isBehind
+      ? 'a worker has read that its order is on'
+      : open === undefined
+        ? 'those before it have ended'
+        : `${open.id} has ended`;
+    return { events: [], told: { ...about, tracking_id: firingId }, answer, message: `waits until ${until}` };
   }
 }
 
