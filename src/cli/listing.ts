@@ -115,7 +115,7 @@ function ofTotal({ items, total, total_is_estimate, next_cursor }: ListPage<unkn
 }
 
 /** What happens together is shown together. */
-const TOGETHER_MS = 150;
+export const TOGETHER_MS = 150;
 const CLEAR = '\u001b[H\u001b[2J';
 
 /**

@@ -732,6 +732,13 @@ export const CLIENT: readonly Guard[] = [
     name: 'may be as long',
   },
   {
+    guard: 'A convoy that is watched is not read for each bead of its city.',
+    file: 'src/cli/convoys/watch.command.ts',
+    find: 'if (event.seq <= seen.index) continue;',
+    replace: 'if (event.seq <= 0) continue;',
+    test: 'src/cli/convoys/watch.spec.ts',
+  },
+  {
     guard: 'Whoever watches a run waits for longer than the service may take to answer.',
     file: 'src/cli/runs/watch.command.ts',
     find: 'answeredInMs: 45_000',

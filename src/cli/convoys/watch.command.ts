@@ -1,9 +1,11 @@
 import type { Command } from 'commander';
+import { sleep } from '../../client/sleep.js';
 import { ask, failing, telling, type Schemas } from '../api.js';
 import { stateOf, type Bead } from '../beads/view.js';
 import { cityCommand, cityContextOf, printJson, withExamples, type CityContext } from '../command.js';
 import { CliError, InterruptedError } from '../errors.js';
 import type { Io } from '../io.js';
+import { TOGETHER_MS } from '../listing.js';
 import { pausesOf, untilAnswered } from '../pauses.js';
 import { cut, plain } from '../table.js';
 
@@ -15,6 +17,8 @@ type Answer = Schemas['ConvoyGetResponse'];
 interface Seen {
   readonly convoy: Bead;
   readonly members: readonly Bead[];
+  /** The position of the log that this is at least. */
+  readonly index: number;
 }
 
 export function addWatch(convoy: Command, io: Io): void {
@@ -33,7 +37,11 @@ export function addWatch(convoy: Command, io: Io): void {
     await draw(seen);
     if (!isOver(seen)) {
       const types = ['bead.created', 'bead.updated', 'bead.closed', 'bead.deleted', 'convoy.closed'];
-      for await (const _event of telling(api, api.client.events({ city, types, after, signal, onPause: pausesOf(io, path) }))) {
+      for await (const event of telling(api, api.client.events({ city, types, after, signal, onPause: pausesOf(io, path) }))) {
+        // Beads of the whole city tell of themselves: what was read since shows it already.
+        if (event.seq <= seen.index) continue;
+        await sleep(TOGETHER_MS, signal);
+        if (signal.aborted) break;
         seen = await untilAnswered(io, path, () => read(context, id));
         await draw(seen);
         if (isOver(seen)) break;
@@ -49,9 +57,9 @@ const isOver = ({ convoy }: Seen): boolean => convoy.status === 'closed';
 
 async function read({ api, city }: CityContext<Flags>, id: string): Promise<Seen> {
   const params = { path: { cityName: city, id } };
-  const { data } = await ask<Answer>(api, (signal) => api.http.GET('/v0/city/{cityName}/convoy/{id}', { params, signal }));
+  const { data, response } = await ask<Answer>(api, (signal) => api.http.GET('/v0/city/{cityName}/convoy/{id}', { params, signal }));
   if (data.convoy === undefined || data.progress === undefined) throw new CliError(`${id} is not a convoy`);
-  return { convoy: data.convoy, members: data.children ?? [] };
+  return { convoy: data.convoy, members: data.children ?? [], index: Number(response.headers.get('x-svc-index') ?? 0) };
 }
 
 const BAR = 20;
