@@ -13,6 +13,12 @@ export const instant = dateTime.refine((value) => {
   return !(year < 1 || year > 9999);
 }, 'must lie in the years 1 to 9999');
 
+/** An `instant` in UTC, to the microsecond: offsets go further than Postgres takes them. */
+export function utc(text: string): string {
+  const fraction = /\.(\d{1,6})/.exec(text)?.[1] ?? '0';
+  return `${new Date(text).toISOString().slice(0, 19)}.${fraction}Z`;
+}
+
 /** Any text that can be stored: no NUL, no half of a surrogate pair. */
 export const text = z.string().refine((value) => value.isWellFormed() && !value.includes('\0'), 'holds characters that cannot be stored');
 

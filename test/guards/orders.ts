@@ -677,6 +677,14 @@ export const ORDERS: readonly Guard[] = [
     name: 'what runs before what waits',
   },
   {
+    guard: 'A history of firings is bounded by times of whatever offset.',
+    file: 'src/modules/orchestration/orders/orders.repository.ts',
+    find: '${utc(before)}::timestamptz',
+    replace: '${utc(before) && before}::timestamptz',
+    test: 'src/modules/orchestration/orders/order-feed.db-spec.ts',
+    name: 'whatever its offset',
+  },
+  {
     guard: 'An order counts no more of its backlog than so many.',
     file: 'src/modules/orchestration/orders/firings.repository.ts',
     find: 'limit ${this.counted}',

@@ -139,7 +139,8 @@ function ofType(type: string, schema: Schema, components: Components): fc.Arbitr
 }
 
 function text({ pattern, format, minLength = 0, maxLength = 40 }: Schema): fc.Arbitrary<string> {
-  if (format === 'date-time') return fc.constantFrom('2026-11-21T09:00:00Z', '2026-11-21T10:00:00.123456+01:00');
+  if (format === 'date-time')
+    return fc.constantFrom('2026-11-21T09:00:00Z', '2026-11-21T10:00:00.123456+01:00', '2026-11-22T05:00:00+20:00');
   const plain = fc.string({ minLength: minLength as number, maxLength: Math.min(maxLength as number, 40) });
   if (pattern === undefined) return plain;
   return pattern === '\\S' ? plain.map((s) => (s.trim() === '' ? 'x' : s)) : fc.stringMatching(new RegExp(pattern as string));

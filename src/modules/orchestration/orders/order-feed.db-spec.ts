@@ -22,3 +22,19 @@ it('tells of what runs before what waits, however few are asked for', async () =
   expect(await feed(2)).toEqual([firings[1], firings[0]]);
   expect(await feed(0)).toEqual([1, 0, 4, 3, 2].map((n) => firings[n]));
 });
+
+it('tells of what began before a time, to the microsecond, whatever its offset', async () => {
+  orders = await OrderFixture.open({ a: 'exec = "true"\ntrigger = "cooldown"\ninterval = "1h"' });
+  const { a, fixture, city } = orders;
+  await a.evaluator.look();
+  await fixture.sql(`update order_firings set created_at = '2026-01-01T00:00:00.000001Z'`);
+  const service = new OrdersService(fixture.a.reads, new OrdersRepository(a.db), a.times);
+  const listed = async (before: string): Promise<number> =>
+    (await service.history(city, { scoped_name: 'a', limit: 10, before })).entries!.length;
+  for (const [day, offset] of [
+    ['2026-01-01T00', 'Z'],
+    ['2026-01-01T20', '+20:00'],
+    ['2025-12-31T01', '-23:00'],
+  ] as const)
+    expect([await listed(`${day}:00:00.000001${offset}`), await listed(`${day}:00:00.000002${offset}`)]).toEqual([0, 1]);
+});

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
+import { utc } from '../../../contract/scalars.js';
 import { Db } from '../../../platform/database/database.js';
 import type { FiringRow, OpenFiring, OrderRow, ShownFiring } from './order-rows.js';
 
@@ -49,7 +50,7 @@ export class OrdersRepository {
       select f.pk, f.id, f.scoped_name, f.name, f.rig, ${SAID} as definition, f.cause, f.actor, f.reason, f.state, f.created_at, f.started_at,
         f.finished_at, f.outcome, f.exit_code, right(f.output, ${SHOWN}) as output, f.error, f.root_bead_id
       from order_firings f where f.stream_id = ${streamId} and f.scoped_name = ${scopedName} and f.state <> 'checking'
-        ${before === undefined ? sql`` : sql`and f.created_at < ${before}::timestamptz`}
+        ${before === undefined ? sql`` : sql`and f.created_at < ${utc(before)}::timestamptz`}
         ${from === undefined ? sql`` : sql`and f.pk < ${from}`}
       order by f.pk desc limit ${limit}`.execute(this.db);
     return rows;

@@ -1,4 +1,5 @@
 import { sql, type RawBuilder } from 'kysely';
+import { utc } from '../../../contract/scalars.js';
 import { mostUrgent, newest } from './bead-order.js';
 import type { BeadsQuery, ReadyQuery } from './beads.schemas.js';
 
@@ -125,10 +126,4 @@ function metadataIs(term: string): { readonly looked: Condition; readonly term: 
   const [key, value] = [term.slice(0, at), term.slice(at + 1)];
   if (value === '') return { looked: sql`coalesce(b.metadata ->> ${key}, '') = ''`, term: [] };
   return { looked: sql`b.metadata ->> ${key} = ${value}`, term: [`m${term}`] };
-}
-
-/** The same instant in UTC, to the microsecond: offsets go further than Postgres takes them. */
-function utc(text: string): string {
-  const fraction = /\.(\d{1,6})/.exec(text)?.[1] ?? '0';
-  return `${new Date(text).toISOString().slice(0, 19)}.${fraction}Z`;
 }
