@@ -775,6 +775,14 @@ export const WORK: readonly Guard[] = [
     name: 'has the mailbox of the session that sends it',
   },
   {
+    guard: 'A copy that names nobody is told where it stands.',
+    file: 'src/modules/work/mail/mail-sending.service.ts',
+    find: "(n === 0 ? 'body.to' :",
+    replace: "(n >= 0 ? 'body.to' :",
+    test: 'src/modules/work/mail/mail.db-spec.ts',
+    name: 'says where that stands',
+  },
+  {
     guard: 'A broadcast of too much text for one transaction is sent in steps.',
     file: 'src/modules/work/mail/mail-sending.service.ts',
     find: ' || bytesOf(recipients, message.body) > COPIES_BYTES',

@@ -21,13 +21,20 @@ export class MailAddresses {
    * The mailboxes of `texts`, each once, in their order. `human`, an agent or named session in full, bare within `rig`,
    * or bare and unique in the city.
    *
+   * @param placeOf where in the request the text of this number stands
    * @throws ProblemError invalid_request for a text that names nobody, or more than one.
    */
-  async recipients(tx: Tx, city: CityScope, texts: readonly string[], rig: string): Promise<Recipient[]> {
+  async recipients(
+    tx: Tx,
+    city: CityScope,
+    texts: readonly string[],
+    rig: string,
+    placeOf: (number: number) => string,
+  ): Promise<Recipient[]> {
     const found = new Map<string, Recipient>();
-    for (const { text, name, candidates } of await this.roster.addresses(city.streamId, texts, rig, tx)) {
+    for (const [n, { text, name, candidates }] of (await this.roster.addresses(city.streamId, texts, rig, tx)).entries()) {
       const recipient = text === HUMAN.shown ? HUMAN : name === null ? undefined : agent(name);
-      if (recipient === undefined) throw candidates.length > 1 ? ambiguous(text, candidates, 'body.to') : unknown(text);
+      if (recipient === undefined) throw candidates.length > 1 ? ambiguous(text, candidates, placeOf(n)) : unknown(text, placeOf(n));
       found.set(recipient.principal, recipient);
     }
     return [...found.values()];
@@ -88,8 +95,8 @@ export class MailAddresses {
   }
 }
 
-function unknown(text: string): Error {
-  return problem('invalid_request', `unknown recipient "${text}"`, { at: 'body.to', value: text });
+function unknown(text: string, at: string): Error {
+  return problem('invalid_request', `unknown recipient "${text}"`, { at, value: text });
 }
 
 function ambiguous(text: string, candidates: readonly string[], at: string): Error {

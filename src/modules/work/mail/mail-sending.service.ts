@@ -66,7 +66,9 @@ export class MailSendingService {
     return this.#once(city, 'send-mail', body, key, caller, async (work) => {
       const rig = await this.#tag(work, body.rig);
       const sender = await this.addresses.sender(work.tx, city, body.from, rig, caller);
-      const recipients = await this.addresses.recipients(work.tx, city, [body.to, ...(body.cc ?? [])], rig);
+      const texts = [body.to, ...(body.cc ?? [])];
+      const placeOf = (n: number): string => (n === 0 ? 'body.to' : `body.cc.${n - 1}`);
+      const recipients = await this.addresses.recipients(work.tx, city, texts, rig, placeOf);
       const cc = recipients.slice(1).map(({ shown }) => shown);
       const { subject, priority } = body;
       const message = { rig, thread: newThread(), sender, subject, body: body.body ?? '', priority, cc };
@@ -96,7 +98,7 @@ export class MailSendingService {
       const recipients =
         body.to === undefined
           ? (await this.addresses.everybody(work.tx, city)).filter(({ principal }) => principal !== sender.principal)
-          : await this.addresses.recipients(work.tx, city, body.to, rig);
+          : await this.addresses.recipients(work.tx, city, body.to, rig, (n) => `body.to.${n}`);
       if (recipients.length === 0) throw problem('invalid_request', 'there is nobody to send this to', { at: 'body.to' });
       const { subject, priority } = body;
       const message = { rig, sender, subject, body: body.body ?? '', priority };

@@ -89,15 +89,17 @@ describe('sending', () => {
     for (const [to, rig, shown] of known) expect(await send(to, { rig })).toMatchObject({ to: shown, rig: rig || 'alpha' });
   });
 
-  it('refuses what names nobody, or several, and leaves nothing behind', async () => {
+  it('refuses what names nobody, or several, says where that stands, and leaves nothing behind', async () => {
     const refused = [
-      [{ to: 'nobody' }, 'invalid: unknown recipient "nobody"'],
-      [{ to: 'polecat' }, 'invalid: "polecat" is ambiguous: core/polecat, web/polecat'],
-      [{ to: 'mayor', cc: ['nobody'] }, 'invalid: unknown recipient "nobody"'],
-      [{ to: 'mayor', rig: 'nowhere' }, 'not_found: rig nowhere not found'],
-      [{ to: 'agent:mayor' }, 'invalid: unknown recipient "agent:mayor"'],
+      [{ to: 'nobody' }, 'invalid: unknown recipient "nobody"', 'body.to'],
+      [{ to: 'polecat' }, 'invalid: "polecat" is ambiguous: core/polecat, web/polecat', 'body.to'],
+      [{ to: 'mayor', cc: ['nobody'] }, 'invalid: unknown recipient "nobody"', 'body.cc.0'],
+      [{ to: 'mayor', cc: ['human', 'human', 'polecat'] }, 'invalid: "polecat" is ambiguous: core/polecat, web/polecat', 'body.cc.2'],
+      [{ to: 'mayor', rig: 'nowhere' }, 'not_found: rig nowhere not found', undefined],
+      [{ to: 'agent:mayor' }, 'invalid: unknown recipient "agent:mayor"', 'body.to'],
     ] as const;
-    for (const [{ to, ...more }, detail] of refused) await expect(send(to, more as object)).rejects.toMatchObject({ detail });
+    for (const [{ to, ...more }, detail, location] of refused)
+      await expect(send(to, more as object)).rejects.toMatchObject({ detail, errors: location && [{ location }] });
     expect(await ids()).toEqual([]);
     expect(await log()).toEqual([]);
     expect((await send('mayor')).id).toBe('al-1');
@@ -185,7 +187,8 @@ describe('a broadcast', () => {
 
   it('reaches those that it names, each once, or nobody', async () => {
     expect((await broadcast({ to: ['human', 'mayor', 'human'] })).value.items).toHaveLength(2);
-    await expect(broadcast({ to: ['mayor', 'nobody'] })).rejects.toMatchObject({ detail: 'invalid: unknown recipient "nobody"' });
+    const unknown = { detail: 'invalid: unknown recipient "nobody"', errors: [{ location: 'body.to.1', value: 'nobody' }] };
+    await expect(broadcast({ to: ['mayor', 'nobody'] })).rejects.toMatchObject(unknown);
     await expect(broadcast({ to: [] })).rejects.toMatchObject({ detail: 'invalid: there is nobody to send this to' });
     await sql`update agents set present = (name = 'mayor')`.execute(fixture.db);
     await expect(broadcast({ from: 'mayor' })).rejects.toMatchObject({ detail: 'invalid: there is nobody to send this to' });
