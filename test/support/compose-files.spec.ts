@@ -134,9 +134,22 @@ describe('docker-compose.ha.yml', () => {
   });
 });
 
+// Guard: an agent puts jobs into Redis, or takes those of others away.
+it('has Redis ask for the password that the service and its own health check show', () => {
+  const { command, environment } = base.services.redis!;
+  const password = '${SVC_REDIS_PASSWORD:-}';
+  expect(command![command!.indexOf('--requirepass') + 1]).toBe(password);
+  expect(environment).toEqual({ REDISCLI_AUTH: password });
+  for (const name of ['migrate', 'api', 'worker'])
+    expect([name, base.services[name]!.environment!.SVC_REDIS_URL]).toEqual([name, `redis://:${password}@redis:6379`]);
+});
+
 // Guard: walls around an agent that knows the password of the database's superuser are none.
 it('asks for a password of its own where agents are isolated, by way of the variable that the service reads', () => {
-  expect(compose('docker-compose.isolation.yml').services.postgres!.environment).toEqual({ POSTGRES_PASSWORD: OWN_PASSWORD });
+  const isolated = compose('docker-compose.isolation.yml').services;
+  expect(isolated.postgres!.environment).toEqual({ POSTGRES_PASSWORD: OWN_PASSWORD });
+  for (const { redis } of [isolated, ha.services])
+    expect(redis!.environment).toEqual({ REDISCLI_AUTH: OWN_PASSWORD.replace('SVC_DB_PASSWORD', 'SVC_REDIS_PASSWORD') });
   expect(base.services.worker!.environment!.SVC_DATABASE_URL).toContain(':${SVC_DB_PASSWORD:-svc}@');
   const [page, heading] = /docs\S+(?=})/.exec(OWN_PASSWORD)![0].split('#');
   const headings = [...text(page!).matchAll(/^## (.+)$/gm)].map(([, words]) => words!.toLowerCase().replaceAll(' ', '-'));
