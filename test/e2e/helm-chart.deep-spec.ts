@@ -25,7 +25,8 @@ const WAYS: readonly (readonly [name: string, values: object])[] = [
       },
       worker: {
         image: { repository: 'other.example/workers', tag: '2', pullSecrets: [{ name: 'other' }, { name: 'pull' }] },
-        autoscaling: { enabled: true },
+        capacity: 50,
+        autoscaling: { enabled: true, sessions: 45 },
         isolation: { mode: 'bubblewrap', installProfile: true, appArmorUnconfined: true, hostToml: '[runner.limits]\nmemory = "8GiB"\n' },
         nodeSelector: { of: 'agents' },
         tolerations: [{ key: 'agents', operator: 'Exists', effect: 'NoSchedule' }],
@@ -199,8 +200,10 @@ const found = (manifests: readonly Manifest[], kind: string, name: string): Mani
     ['a value that there is not', { ...LEAST, worker: { replica: 3 } }],
     ['no secret', {}],
     ['a variable that the chart decides', { ...LEAST, env: { SVC_PORT: '1' } }],
+    ['an autoscaler that full workers would not wake', { ...LEAST, worker: { capacity: 80, autoscaling: { enabled: true } } }],
+    ['less time than an api needs to stop once it has drained', { ...LEAST, api: { drainSeconds: 20 } }],
     ['less time than sessions need to be handed over', { ...LEAST, worker: { terminationGracePeriodSeconds: 10 } }],
   ])('refuses %s', async (_, values) => {
-    await expect(helm!.template(values)).rejects.toThrow(/schema|additional|required|secret/i);
+    await expect(helm!.template(values)).rejects.toThrow(/schema|additional|required|secret|has to be/i);
   });
 });

@@ -46,6 +46,30 @@ describe('the Helm chart', () => {
     expect(helpers).toContain(`${left}\n{{- range $name, $value := $env }}`);
   });
 
+  // Guard: whoever turns the autoscaler on has one replica left until it has looked, and loses the sessions of all workers but one.
+  it('leaves as many replicas as there are where an autoscaler decides', async () => {
+    const helpers = await read(`${CHART}/templates/_helpers.tpl`);
+    expect(helpers).toContain(
+      '{{- with lookup "apps/v1" .kind .root.Release.Namespace (printf "%s-%s" (include "svc.name" .root) .component) }}replicas: {{ .spec.replicas }}{{ end }}',
+    );
+    for (const [file, kind, component] of [
+      ['api', 'Deployment', 'api'],
+      ['worker', 'StatefulSet', 'worker'],
+    ])
+      expect(await read(`${CHART}/templates/${file}.yaml`)).toContain(
+        `{{- include "svc.replicas" (dict "root" . "kind" "${kind}" "component" "${component}") | nindent 2 }}`,
+      );
+  });
+
+  // Guard: where users are the walls no agent can read the authority that it is to trust, so that none reaches the API.
+  it('shows agents the authority, and keeps the key from them', async () => {
+    const worker = await read(`${CHART}/templates/worker.yaml`);
+    expect(worker).toContain('- name: SVC_CA_CERT\n              value: /authority/ca.crt\n');
+    expect(worker).toContain('- name: authority\n              mountPath: /authority\n              readOnly: true\n');
+    expect(worker).toContain('defaultMode: 0444\n            items: [{ key: ca.crt, path: ca.crt }]\n');
+    expect(await read(`${CHART}/templates/_helpers.tpl`)).toContain('defaultMode: 0440\n');
+  });
+
   it('sets variables that there are', async () => {
     const known = await read('docs/reference/environment.md');
     const files = ['_helpers.tpl', 'api.yaml', 'worker.yaml', 'migrate.yaml'].map((file) => read(`${CHART}/templates/${file}`));
