@@ -12,7 +12,9 @@ export interface LogTap {
 
 /** Structured JSON logs on stderr (stdout belongs to the program's output). Secrets never reach a line. */
 export function createLogger(level: string, bindings: Record<string, unknown> = {}, tap?: LogTap): Logger {
-  const redact = { paths: ['req.headers.authorization', '*.authorization', '*.password'], censor: '[redacted]' };
+  // An error of Redis holds the command that was refused, which for a connection is how it signs in.
+  const paths = ['req.headers.authorization', '*.authorization', '*.password', '*.command.args'];
+  const redact = { paths, censor: '[redacted]' };
   if (tap === undefined) return pino({ level, base: bindings, redact }, gathered());
   const out = gathered();
   const write = (line: string): void => {
