@@ -201,7 +201,7 @@ const found = (manifests: readonly Manifest[], kind: string, name: string): Mani
     ['no secret', {}],
     ['a variable that the chart decides', { ...LEAST, env: { SVC_PORT: '1' } }],
     ['an autoscaler that full workers would not wake', { ...LEAST, worker: { capacity: 80, autoscaling: { enabled: true } } }],
-    ['less time than an api needs to stop once it has drained', { ...LEAST, api: { drainSeconds: 20 } }],
+    ['less time than an api needs to stop once it has drained', { ...LEAST, api: { drainSeconds: 36 } }],
     ['less time than sessions need to be handed over', { ...LEAST, worker: { terminationGracePeriodSeconds: 10 } }],
   ])('refuses %s', async (_, values) => {
     await expect(helm!.template(values)).rejects.toThrow(/schema|additional|required|secret|has to be/i);
