@@ -138,6 +138,23 @@ const found = (manifests: readonly Manifest[], kind: string, name: string): Mani
     expect(template).toContain('(lookup "v1" "PersistentVolumeClaim" .Release.Namespace (include "svc.claim" .))');
   });
 
+  // Guard: an upgrade has as many replicas as it says in the place of those that an autoscaler has brought, and ends their sessions.
+  it('says how many replicas there are only where no autoscaler decides', async () => {
+    const replicas = async (values: object): Promise<unknown[]> =>
+      (await helm!.template(values)).flatMap(({ kind, ...rest }) =>
+        kind === 'Deployment' || kind === 'StatefulSet' ? [[kind, (rest as { spec?: { replicas?: number } }).spec?.replicas]] : [],
+      );
+    expect(await replicas({ ...LEAST, worker: { replicas: 6 } })).toEqual([
+      ['Deployment', 2],
+      ['StatefulSet', 6],
+    ]);
+    const autoscaling = { enabled: true };
+    expect(await replicas({ ...LEAST, api: { autoscaling }, worker: { autoscaling } })).toEqual([
+      ['Deployment', undefined],
+      ['StatefulSet', undefined],
+    ]);
+  });
+
   it('lets metrics of workers be read by whoever is named, and by whoever reaches them when nobody is', async () => {
     const readers = async (networkPolicy: object): Promise<unknown[]> => {
       const policy = found(await helm!.template({ ...LEAST, networkPolicy }), 'NetworkPolicy', 'prod-svc-worker');

@@ -102,14 +102,6 @@ export const DEPLOYMENT: readonly Guard[] = [
     name: 'of one process that is told to stop before',
   },
   {
-    guard: 'Whoever turns an autoscaler on keeps the replicas that there are.',
-    file: 'deploy/helm/supervisor-control-plane/templates/_helpers.tpl',
-    find: 'replicas: {{ .spec.replicas }}{{ end }}',
-    replace: '{{ end }}',
-    test: 'test/support/helm-chart.spec.ts',
-    name: 'leaves as many replicas as there are',
-  },
-  {
     guard: 'Agents of the chart can read the authority that they trust, whichever walls they have.',
     file: 'deploy/helm/supervisor-control-plane/templates/worker.yaml',
     find: 'defaultMode: 0444',

@@ -46,21 +46,6 @@ describe('the Helm chart', () => {
     expect(helpers).toContain(`${left}\n{{- range $name, $value := $env }}`);
   });
 
-  // Guard: whoever turns the autoscaler on has one replica left until it has looked, and loses the sessions of all workers but one.
-  it('leaves as many replicas as there are where an autoscaler decides', async () => {
-    const helpers = await read(`${CHART}/templates/_helpers.tpl`);
-    expect(helpers).toContain(
-      '{{- with lookup "apps/v1" .kind .root.Release.Namespace (printf "%s-%s" (include "svc.name" .root) .component) }}replicas: {{ .spec.replicas }}{{ end }}',
-    );
-    for (const [file, kind, component] of [
-      ['api', 'Deployment', 'api'],
-      ['worker', 'StatefulSet', 'worker'],
-    ])
-      expect(await read(`${CHART}/templates/${file}.yaml`)).toContain(
-        `{{- include "svc.replicas" (dict "root" . "kind" "${kind}" "component" "${component}") | nindent 2 }}`,
-      );
-  });
-
   // Guard: where users are the walls no agent can read the authority that it is to trust, so that none reaches the API.
   it('shows agents the authority, and keeps the key from them', async () => {
     const worker = await read(`${CHART}/templates/worker.yaml`);

@@ -154,15 +154,3 @@ topologySpreadConstraints:
     labelSelector:
       matchLabels: {{- include "svc.selector" . | nindent 8 }}
 {{- end }}
-
-{{/*
-  How many. Where an autoscaler decides, as many as there are: helm takes away what it has said before and says no more, and what has no number is one.
-  Where there is nothing yet, or nobody to be asked, the autoscaler begins.
-*/}}
-{{- define "svc.replicas" -}}
-{{- $of := index .root.Values .component }}
-{{- if $of.autoscaling.enabled }}
-{{- with lookup "apps/v1" .kind .root.Release.Namespace (printf "%s-%s" (include "svc.name" .root) .component) }}replicas: {{ .spec.replicas }}{{ end }}
-{{- else }}replicas: {{ $of.replicas }}
-{{- end }}
-{{- end }}
