@@ -193,6 +193,11 @@ const found = (manifests: readonly Manifest[], kind: string, name: string): Mani
     await expect(helm!.template({ ...LEAST, ...isolation({ mode: 'users' }) })).rejects.toThrow('needs numbers');
   });
 
+  it('takes an autoscaler of workers that have one session each', async () => {
+    const scaled = await helm!.template({ ...LEAST, worker: { capacity: 1, autoscaling: { enabled: true, sessions: 1 } } });
+    expect(found(scaled, 'HorizontalPodAutoscaler', 'prod-svc-worker')).toBeDefined();
+  });
+
   it('finds what is planted', async () => {
     const manifests = await helm!.template(LEAST);
     const api = found(manifests, 'Deployment', 'prod-svc-api') as Manifest & { spec: object };
