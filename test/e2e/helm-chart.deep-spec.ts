@@ -42,7 +42,11 @@ const WAYS: readonly (readonly [name: string, values: object])[] = [
   ],
   [
     'with users as walls',
-    { ...LEAST, ...isolation({ mode: 'users', hostToml: '[users]\ncities = { first = 900_000_000, count = 1 }\n' }) },
+    {
+      ...LEAST,
+      tls: { secret: 'inside' },
+      ...isolation({ mode: 'users', hostToml: '[users]\ncities = { first = 900_000_000, count = 1 }\n' }),
+    },
   ],
   ['without walls and rules of the network', { ...LEAST, ...isolation({ mode: 'none' }), networkPolicy: { enabled: false } }],
 ];
@@ -51,6 +55,7 @@ interface Container {
   readonly name: string;
   readonly securityContext: Record<string, unknown> & { readonly capabilities: { readonly drop: string[] } };
   readonly env: { readonly name: string }[];
+  readonly volumeMounts: object[];
   readonly readinessProbe: { readonly httpGet: { readonly path: string } };
 }
 interface Pods {
@@ -191,6 +196,19 @@ const found = (manifests: readonly Manifest[], kind: string, name: string): Mani
     expect(none.containers[0]!.securityContext).not.toHaveProperty('procMount');
     await expect(helm!.template(LEAST, '1.32.0')).rejects.toThrow('needs Kubernetes 1.33');
     await expect(helm!.template({ ...LEAST, ...isolation({ mode: 'users' }) })).rejects.toThrow('needs numbers');
+  });
+
+  // Guard: where users are the walls no agent can read the authority that it is to trust, so that none reaches the API.
+  it('shows agents the authority, and keeps the key from them', async () => {
+    const { volumes, containers } = podsOf(found(await helm!.template(WAYS[2]![1]), 'StatefulSet', 'prod-svc-worker'))!.spec;
+    expect(volumes).toEqual(
+      expect.arrayContaining([
+        { name: 'tls', secret: { secretName: 'inside', defaultMode: 0o440 } },
+        { name: 'authority', secret: { secretName: 'inside', defaultMode: 0o444, items: [{ key: 'ca.crt', path: 'ca.crt' }] } },
+      ]),
+    );
+    expect(containers[0]!.env).toContainEqual({ name: 'SVC_CA_CERT', value: '/authority/ca.crt' });
+    expect(containers[0]!.volumeMounts).toContainEqual({ name: 'authority', mountPath: '/authority', readOnly: true });
   });
 
   it('takes an autoscaler of workers that have one session each', async () => {

@@ -81,7 +81,8 @@ export class Helm {
     const given = ['template', 'prod', CHART, '--namespace', 'agents', '--kube-version', version, '--set-json', flat(values)];
     const { failed, stdout, stderr } = await this.#run(...given);
     if (failed) throw new Error(stderr);
-    return parseAllDocuments(stdout).flatMap((document) => (document.toJS() as Manifest | null) ?? []);
+    // Kubernetes reads YAML of the first version: 0444 is a mode there.
+    return parseAllDocuments(stdout, { version: '1.1' }).flatMap((document) => (document.toJS() as Manifest | null) ?? []);
   }
 
   /** What the schemas of Kubernetes have against manifests: what is missing, of another type, or not known at all. */
