@@ -140,8 +140,9 @@ it('has Redis ask for the password that the service and its own health check sho
   const password = '${SVC_REDIS_PASSWORD:-}';
   expect(command![command!.indexOf('--requirepass') + 1]).toBe(password);
   expect(environment).toEqual({ REDISCLI_AUTH: password });
+  // `redis-cli -u`, which `svc doctor` advises, signs in as nobody where the address has no name.
   for (const name of ['migrate', 'api', 'worker'])
-    expect([name, base.services[name]!.environment!.SVC_REDIS_URL]).toEqual([name, `redis://:${password}@redis:6379`]);
+    expect([name, base.services[name]!.environment!.SVC_REDIS_URL]).toEqual([name, `redis://default:${password}@redis:6379`]);
 });
 
 // Guard: walls around an agent that knows the password of the database's superuser are none.
