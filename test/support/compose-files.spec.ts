@@ -172,6 +172,25 @@ it('has a first process in the image that reaps, before whatever is run', () => 
   expect(text('deploy/helm/supervisor-control-plane/templates/worker.yaml')).not.toMatch(/^ +command:/m);
 });
 
+describe('docs/how-to/high-availability.md', () => {
+  // Guard: a database that takes the place of the one that there is, without its files, or with half of a dump.
+  it.each([
+    ['createdb', 1],
+    ['pg_restore', 2],
+    ['rename', 3],
+    ['mkdir', 4],
+  ])('goes no further with a restore whose %s fails', (fails, steps) => {
+    const [, section] = text('docs/how-to/high-availability.md').split('## Restore it');
+    const step = section!
+      .split('\n$ ')
+      .find((typed) => typed.includes(' createdb '))!
+      .replace(/< \S+/g, '');
+    const docker = `docker() { echo "$*"; case "$*" in *${fails}*) return 1; esac; }`;
+    const done = execFileSync('sh', ['-c', `${docker}\nleader=one before=before_1\n${step} || true`], { encoding: 'utf8' });
+    expect(done.trim().split('\n')).toHaveLength(steps);
+  });
+});
+
 describe('docs/how-to/upgrade.md', () => {
   it('waits until a replica is healthy, and takes none that is not for one', () => {
     const counts = /\| (grep [^)]*)\)"/.exec(text('docs/how-to/upgrade.md'))![1]!;
