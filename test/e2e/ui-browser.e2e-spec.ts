@@ -18,6 +18,10 @@ const PLAIN = `
   delete Crypto.prototype.subtle;
   for (const name of ['clipboard', 'locks', 'serviceWorker', 'storage']) delete Navigator.prototype[name];
 `;
+const HOURS_AHEAD = `
+  const now = Date.now;
+  Date.now = () => now() + 3 * 3_600_000;
+`;
 /** A page that is hidden lets go of its streams at once, and not after a minute. */
 const LETS_GO = `
   const later = globalThis.setTimeout;
@@ -80,6 +84,19 @@ described('the page in browsers', () => {
     await page.locator('[data-seq]').first().click();
     await page.getByRole('button', { name: 'Copy as JSON' }).first().click();
     await page.getByText('This browser lets nothing be copied here').waitFor();
+    await context.close();
+  });
+
+  it('tells how old something is by the clock of the service, where its own is hours off', async () => {
+    const made = await a.post(`${city}/beads`, { title: 'Made just now' });
+    expect(outcome(made)).toBe(201);
+    const context = await watched.context();
+    await context.addInitScript(HOURS_AHEAD);
+    const page = await watched.open(`${base}/ui/c/alpha/beads`, { context });
+    const age = page.locator(`[data-bead="${made.body.id as string}"] time`);
+    expect(await age.innerText()).toMatch(/^\d+[sm]$/);
+    await page.goto(`${base}/ui/health`);
+    await page.getByText('from the clock of this browser').waitFor();
     await context.close();
   });
 

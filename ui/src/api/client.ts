@@ -1,3 +1,4 @@
+import { serviceClock } from '../lib/service-clock.js';
 import { answerOf } from './answer.js';
 import { keyNow } from './key.js';
 import { limitOf, whyNone } from './limit.js';
@@ -74,6 +75,7 @@ async function send(method: string, path: string, { query = {}, body, file, ifMa
     ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
   };
   const limit = limitOf(method, signal);
+  const askedAt = Date.now();
   const response = await fetch(given.size === 0 ? path : `${path}?${given}`, {
     method,
     headers,
@@ -84,6 +86,7 @@ async function send(method: string, path: string, { query = {}, body, file, ifMa
     if (signal?.aborted === true) throw error;
     throw new Refusal(0, 'unreachable', whyNone(limit, false), undefined);
   });
+  serviceClock.heard(response.headers.get('date'), askedAt);
   const answer = await answerOf(response).catch((error: unknown) => {
     if (signal?.aborted === true) throw error;
     throw new Refusal(0, 'unreachable', whyNone(limit, true), undefined);

@@ -11,6 +11,7 @@ import {
 import { Refusal } from '../api/client.js';
 import { useNow } from '../lib/clock.js';
 import { blockKeys, Instead, shownKeys } from '../lib/keys.js';
+import { serviceClock } from '../lib/service-clock.js';
 import { ago } from '../lib/text.js';
 
 const LOOK = {
@@ -210,13 +211,13 @@ export const State = ({ tone, children, long = false }: { tone: Tone; children: 
 );
 
 export function Age({ at }: { at: string | undefined }): ReactNode {
-  const now = useNow();
+  useNow();
   if (at === undefined || at === '') return null;
   const time = new Date(at);
   if (Number.isNaN(time.getTime())) return null;
   return (
     <time dateTime={at} title={time.toLocaleString()} className="whitespace-nowrap tabular-nums">
-      {ago(Math.max(now, Date.now()) - time.getTime())}
+      {ago(serviceClock.now() - time.getTime())}
     </time>
   );
 }

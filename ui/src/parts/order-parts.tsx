@@ -3,6 +3,7 @@ import { inCity, part, post } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
 import type { Schemas } from '../api/types.js';
 import { useNow } from '../lib/clock.js';
+import { serviceClock } from '../lib/service-clock.js';
 import { ago, visible } from '../lib/text.js';
 import { done } from '../live/undo.js';
 import { useActing } from './acting.js';
@@ -38,8 +39,8 @@ export const OutcomeOf = ({ outcome }: { outcome: string | undefined }): ReactNo
 
 /** How long until then. */
 export function Until({ at }: { at: string }): ReactNode {
-  const now = useNow();
-  const left = new Date(at).getTime() - Math.max(now, Date.now());
+  useNow();
+  const left = new Date(at).getTime() - serviceClock.now();
   return (
     <time dateTime={at} title={new Date(at).toLocaleString()} className="whitespace-nowrap tabular-nums">
       {left <= 0 ? 'now' : `in ${ago(left)}`}

@@ -2,6 +2,7 @@ import { useState, type ReactNode } from 'react';
 import { get, inCity, part, post, request } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
 import type { LoggedEvent, Schemas } from '../api/types.js';
+import { serviceClock } from '../lib/service-clock.js';
 import { visible } from '../lib/text.js';
 import { useWishes } from '../lib/wishes.js';
 import { useCityRead, type Read } from '../live/use-read.js';
@@ -45,7 +46,7 @@ export function Queue({ city, id, queue }: Props): ReactNode {
   const [sent, setSent] = useState<ReadonlySet<string>>(new Set());
   const shown = (queue.data ?? []).filter(
     ({ id: one, status, ended_at: at }) =>
-      !sent.has(one) && (status !== 'unconfirmed' || at === undefined || Date.now() - new Date(at).getTime() < HOUR_MS),
+      !sent.has(one) && (status !== 'unconfirmed' || at === undefined || serviceClock.now() - new Date(at).getTime() < HOUR_MS),
   );
   if (shown.length === 0 && failed === undefined) return null;
   return (

@@ -4,6 +4,7 @@ import { get, Refusal } from '../api/client.js';
 import { useSigning } from '../api/info.js';
 import type { Schemas } from '../api/types.js';
 import { useKeys } from '../lib/keys.js';
+import { serviceClock } from '../lib/service-clock.js';
 import { ago, visible } from '../lib/text.js';
 import { cities } from '../live/supervisor.js';
 import { Button, State, type Tone } from '../parts/basics.js';
@@ -131,8 +132,8 @@ function aboutService(info: Schemas['SupervisorInfo'], protocol: string): Found[
   ];
   if (!tls && protocol === 'http:' && !/^(localhost|127\.|\[::1\])/.test(location.hostname))
     found.push({ name: 'transport', tone: 'warn', word: 'plain HTTP', detail: 'keys and answers go over the network as they are' });
-  const skew = Math.abs(Date.now() - new Date(info.time).getTime());
-  if (skew > 120_000 && performance.now() < 60_000)
+  const skew = Math.abs(serviceClock.ahead());
+  if (skew > 120_000)
     found.push({ name: 'clock', tone: 'warn', word: 'differs', detail: `by ${ago(skew)} from the clock of this browser` });
   if (deployment === undefined) return found;
   const { database, queue, processes } = deployment;

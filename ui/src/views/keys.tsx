@@ -5,6 +5,7 @@ import { useSigning } from '../api/info.js';
 import { renewKey } from '../api/key.js';
 import type { Schemas } from '../api/types.js';
 import { useKeys } from '../lib/keys.js';
+import { serviceClock } from '../lib/service-clock.js';
 import { visible } from '../lib/text.js';
 import { Button, Empty, Modal, State } from '../parts/basics.js';
 import { Told, useAct } from './admin/act.js';
@@ -145,7 +146,7 @@ export function Keys(): ReactNode {
               name: values.name?.trim(),
               ...(rights.length === 0 ? { scope: 'read' } : { rights }),
               ...(cities.length === 0 ? {} : { cities }),
-              ...(days > 0 ? { expires_at: new Date(Date.now() + days * 86_400_000).toISOString() } : {}),
+              ...(days > 0 ? { expires_at: new Date(serviceClock.now() + days * 86_400_000).toISOString() } : {}),
             });
             setMade(answer);
             reading.again();
@@ -195,7 +196,7 @@ export function Keys(): ReactNode {
 
 function Expiry({ at }: { at: string | null }): ReactNode {
   if (at === null) return <State tone="good">does not expire</State>;
-  const over = new Date(at).getTime() < Date.now();
+  const over = new Date(at).getTime() < serviceClock.now();
   return <State tone={over ? 'bad' : 'good'}>{over ? 'has expired' : `until ${new Date(at).toLocaleString()}`}</State>;
 }
 
