@@ -106,6 +106,30 @@ described('who is signed in on the page', () => {
     await context.close();
   });
 
+  it('is nobody any more in a tab that was elsewhere, or has streams of its own, when he signs out in another', async () => {
+    const { key } = await make('carl');
+    const context = await watched.context();
+    const first = await start(context, `settings#key=${key}`);
+    await signedInAs(first, 'carl');
+    const elsewhere = await start(context, 'settings');
+    await signedInAs(elsewhere, 'carl');
+    await elsewhere.goto('about:blank');
+    const alone = await context.newPage();
+    await alone.addInitScript('delete globalThis.SharedWorker');
+    await alone.goto(`${guarded}/ui/settings#key=${key}`);
+    await signedInAs(alone, 'carl');
+    await first.getByRole('button', { name: 'Sign out' }).click();
+    await alone.getByLabel('API key').waitFor();
+    await elsewhere.goto(`${guarded}/ui/settings`);
+    await elsewhere.getByLabel('API key').waitFor();
+    // Whoever comes next with the same key is not signed out by those who sleep longer.
+    await signIn(first, key);
+    await signedInAs(first, 'carl');
+    await alone.evaluate("void document.dispatchEvent(new Event('visibilitychange'))");
+    await signedInAs(elsewhere, 'carl');
+    await context.close();
+  });
+
   it('signs out on a phone', async () => {
     const { key } = await make('roaming');
     const context = await watched.context({ width: 375, height: 600 });

@@ -9,6 +9,20 @@ const MARKDOWN = 'ui/src/markdown/read.spec.ts';
 /** The operator's page. What only a browser shows has its tests in `test/e2e/ui-*`, over the page as it is built. */
 export const PAGE: readonly Guard[] = [
   {
+    guard: 'A tab that was asleep when somebody signed out does not go on with his key.',
+    file: 'ui/src/api/signed-out.ts',
+    find: "    return (tab().getItem(OUT) ?? '') !== (device()",
+    replace: "    return (tab().getItem(OUT) ?? '') === null && null !== (device()",
+    test: 'ui/src/api/signed-out.spec.ts',
+  },
+  {
+    guard: 'A key that somebody has signed out of is forgotten by what holds the streams, and no other.',
+    file: 'ui/src/live/streams.ts',
+    find: 'if (message.out === this.#out) ',
+    replace: '',
+    test: STREAMS,
+  },
+  {
     guard: 'What the service has written is as old as by its own clock.',
     file: 'ui/src/lib/service-clock.ts',
     find: 'this.browser() + this.#aheadMs;',

@@ -1,5 +1,7 @@
 import { hub } from '../live/hub.js';
+import { isSignedOut, noteSignIn, noteSignOut } from './signed-out.js';
 import { beginsWith, isAnother } from './which-key.js';
+import { leave } from './whose.js';
 
 /**
  * The key of this page: kept for the tab, and in the shared worker, so that a link opened in another tab needs none. It is in no address,
@@ -28,6 +30,11 @@ function stored(): string | null {
 export async function findKey(): Promise<void> {
   const given = fromFragment();
   const shared = await hub.ready;
+  // A tab that was discarded, or was elsewhere, still has what was forgotten in all others.
+  if (hasInTab() && isSignedOut()) {
+    forgetInTab();
+    leave();
+  }
   key = beginsWith(shared, stored(), given);
   // The worker goes with the last page: one that is loaded anew has what its tab keeps.
   if (key !== null) keepInTab(key);
@@ -35,10 +42,17 @@ export async function findKey(): Promise<void> {
   hub.onKey((next, first) => {
     if (!isAnother(key, next, first)) return;
     key = next;
-    if (next === null) forgetStored();
+    if (next === null) forgetInTab();
     else keepInTab(next);
     for (const tell of listeners) tell();
   });
+  for (const wakes of ['storage', 'pageshow', 'focus']) addEventListener(wakes, look);
+  for (const wakes of ['visibilitychange', 'resume']) document.addEventListener(wakes, look);
+}
+
+/** What a page is told while it is frozen may be lost with whoever was to tell it. */
+function look(): void {
+  if (key !== null && isSignedOut()) hub.signedOut();
 }
 
 export const keyNow = (): string | null => key;
@@ -71,6 +85,7 @@ export function renewKey(next: string): void {
 export function forgetKey(): void {
   key = null;
   forgetStored();
+  noteSignOut();
   hub.useKey(null);
   for (const tell of listeners) tell();
 }
@@ -81,6 +96,7 @@ export function onKeyChange(listener: () => void): () => void {
 }
 
 function keepInTab(next: string): void {
+  noteSignIn();
   try {
     sessionStorage.setItem(NAME, next);
   } catch {
@@ -89,9 +105,25 @@ function keepInTab(next: string): void {
 }
 
 function forgetStored(): void {
+  forgetInTab();
+  try {
+    localStorage.removeItem(NAME);
+  } catch {
+    // There is nothing then.
+  }
+}
+
+function hasInTab(): boolean {
+  try {
+    return sessionStorage.getItem(NAME) !== null;
+  } catch {
+    return false;
+  }
+}
+
+function forgetInTab(): void {
   try {
     sessionStorage.removeItem(NAME);
-    localStorage.removeItem(NAME);
   } catch {
     // There is nothing then.
   }

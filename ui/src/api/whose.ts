@@ -1,3 +1,4 @@
+import { OUT } from './signed-out.js';
 import type { Info } from './types.js';
 
 const WHO = 'svc.who';
@@ -53,7 +54,7 @@ export function forgetKept(tabOf: () => TabStorage = () => sessionStorage): void
   try {
     const tab = tabOf();
     const names = Array.from({ length: tab.length }, (_, n) => tab.key(n));
-    for (const name of names) if (name?.startsWith('svc.') === true && name !== KEY && name !== WHO) tab.removeItem(name);
+    for (const name of names) if (name?.startsWith('svc.') === true && ![KEY, WHO, OUT].includes(name)) tab.removeItem(name);
   } catch {
     // There is nothing then.
   }

@@ -1,4 +1,5 @@
 import workerUrl from './worker.ts?sharedworker&url';
+import { isSignedOut, lastSignOut } from '../api/signed-out.js';
 import { newKey } from '../lib/wishes.js';
 import { browser } from './around.js';
 import { Link, type Ways, type Worker } from './link.js';
@@ -77,13 +78,20 @@ class Hub {
 
   useKey(key: string | null): void {
     this.#key = key;
-    this.#send({ t: 'key', key });
+    this.#send({ t: 'key', key, out: lastSignOut() });
   }
 
   /** Used where no page has one: the worker may have had no time to say that another has. */
   offerKey(key: string | null): void {
     this.#key = key;
-    this.#send({ t: 'key', key, offered: true });
+    this.#send({ t: 'key', key, offered: true, out: lastSignOut() });
+  }
+
+  /** Somebody has signed out elsewhere, and nobody may be there any more who tells this page of it. */
+  signedOut(): void {
+    this.#receive({ t: 'key', key: null });
+    // Whoever holds the streams may have slept through it as well. Another key that it has by now stays.
+    this.#send({ t: 'forget', out: lastSignOut() });
   }
 
   /** How often the service says something on each stream at the least. */
@@ -147,8 +155,9 @@ class Hub {
 
   /** Whoever holds the streams now knows nothing of this page: all is asked for, and read, again. */
   #again(): void {
-    // That somebody has signed out the old one may not have told the others any more.
-    if (this.#key !== undefined) this.#send({ t: 'key', key: this.#key, offered: this.#key !== null });
+    // That somebody has signed out the old one may not have told the others any more. Whoever has slept through it says nothing: another may be in.
+    if (typeof this.#key === 'string' && isSignedOut()) this.signedOut();
+    else if (this.#key !== undefined) this.#send({ t: 'key', key: this.#key, offered: this.#key !== null, out: lastSignOut() });
     if (this.#heartbeatMs !== undefined) this.#send({ t: 'heartbeat', ms: this.#heartbeatMs });
     for (const [url, all] of this.#subscribers) {
       this.#receive({ t: 'state', url, state: { kind: 'waiting', retryAt: performance.now(), why: 'what held it has ended' } });

@@ -35,8 +35,10 @@ export type Up =
   /** `whole`: what was before is told by the stream alone, at its beginning. */
   | { readonly t: 'join'; readonly url: string; readonly keep: boolean; readonly whole?: boolean }
   | { readonly t: 'leave'; readonly url: string }
-  /** `offered`: only where there is none. */
-  | { readonly t: 'key'; readonly key: string | null; readonly offered?: boolean }
+  /** `offered`: only where there is none. `out`: the last sign-out before it. */
+  | { readonly t: 'key'; readonly key: string | null; readonly offered?: boolean; readonly out?: string }
+  /** Somebody has signed out since: a key that came after the sign-out `out`, and before the next, is none any more. */
+  | { readonly t: 'forget'; readonly out: string }
   /** How often every stream says something at the least. */
   | { readonly t: 'heartbeat'; readonly ms: number }
   /** The network is back, or somebody looks again. */

@@ -173,6 +173,19 @@ describe('a stream', () => {
     expect(streams.key).toBe('svc_old');
   });
 
+  // Guard: a key that somebody has signed out of is forgotten by what holds the streams, and no other.
+  it('is forgotten by who was not told of the end of it, unless it has come since', () => {
+    const { streams, told, listener } = start();
+    streams.handle(listener, { t: 'key', key: 'svc_ann', out: 'first' });
+    streams.handle(listener, { t: 'forget', out: 'before' });
+    expect(streams.key).toBe('svc_ann');
+    streams.handle(listener, { t: 'forget', out: 'first' });
+    expect([streams.key, told.at(-1)]).toEqual([null, { t: 'key', key: null }]);
+    streams.handle(listener, { t: 'key', key: 'svc_ann', out: 'second' });
+    streams.handle(listener, { t: 'forget', out: 'first' });
+    expect(streams.key).toBe('svc_ann');
+  });
+
   it('whose city does not run is missing until there is another answer, also while it is asked for again', async () => {
     const { around, streams, listener, told } = start();
     streams.handle(listener, { t: 'join', url: '/s', keep: false });

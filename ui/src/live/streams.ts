@@ -25,6 +25,8 @@ export class Streams {
   readonly #held = new Map<string, Held>();
   readonly #listeners = new Set<Listener>();
   #key: string | null = null;
+  /** The last sign-out before it came. */
+  #out = '';
   #turn = 0;
   #silenceMs = SILENCE_MS;
   #filling = false;
@@ -54,7 +56,9 @@ export class Streams {
     else if (message.t === 'leave') this.#leave(listener, message.url);
     else if (message.t === 'wake') for (const { stream } of this.#held.values()) stream.wake();
     else if (message.t === 'key') {
-      if (message.offered !== true || this.#key === null) this.#use(message.key);
+      if (message.offered !== true || this.#key === null) this.#use(message.key, message.out);
+    } else if (message.t === 'forget') {
+      if (message.out === this.#out) this.#use(null);
     } else if (message.t === 'heartbeat') this.#hear(message.ms);
   }
 
@@ -67,7 +71,8 @@ export class Streams {
   }
 
   /** Another key is somebody else: every stream begins anew, and what it had is read again. */
-  #use(key: string | null): void {
+  #use(key: string | null, out = ''): void {
+    this.#out = out;
     const another = key !== this.#key;
     this.#key = key;
     if (another) for (const listener of this.#listeners) listener.tell({ t: 'key', key });
