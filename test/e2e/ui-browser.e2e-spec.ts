@@ -22,6 +22,11 @@ const HOURS_AHEAD = `
   const now = Date.now;
   Date.now = () => now() + 3 * 3_600_000;
 `;
+/** A page that holds its streams itself looks for a worker soon. */
+const LOOKS_SOON = `
+  const later = globalThis.setTimeout;
+  globalThis.setTimeout = (work, ms, ...more) => later(work, ms === 60_000 ? 4_000 : ms, ...more);
+`;
 /** A page that is hidden lets go of its streams at once, and not after a minute. */
 const LETS_GO = `
   const later = globalThis.setTimeout;
@@ -191,6 +196,29 @@ described('the page in browsers', () => {
     const page = await watched.open(`${base}/ui/c/alpha/beads`, { context });
     await bead('Without a worker');
     await page.getByText('Without a worker').waitFor();
+    await context.close();
+    watched.forgive(/404/);
+  });
+
+  it('leaves its streams to a worker once the file of that is to be had, and shows nothing of it', async () => {
+    const context = await watched.context();
+    await context.addInitScript(LOOKS_SOON);
+    let misses = 0;
+    await context.route('**/worker-*.js', (route) => (++misses === 1 ? route.fulfill({ status: 404 }) : route.continue()));
+    const page = await watched.open(`${base}/ui/c/alpha/beads`, { context });
+    await page.evaluate(`
+      globalThis.told = [];
+      new MutationObserver(() => {
+        for (const one of document.querySelectorAll('[data-connection]')) told.push(one.dataset.connection);
+      }).observe(document.body, { subtree: true, childList: true, attributes: true });
+    `);
+    await eventually(
+      async () => (await page.evaluate<number>('navigator.locks.query().then(({ held }) => held.length)')) === 2 || undefined,
+    );
+    await bead('With a worker');
+    await page.getByText('With a worker').waitFor();
+    expect(misses).toBe(2);
+    expect(await page.evaluate('[...new Set(told)]')).toEqual(['Live']);
     await context.close();
     watched.forgive(/404/);
   });

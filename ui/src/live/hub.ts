@@ -36,7 +36,7 @@ const ways: Ways = {
     const streams = new Streams(browser);
     const listener: Listener = { tell: receive };
     queueMicrotask(() => streams.add(listener));
-    return (message) => streams.handle(listener, message);
+    return { send: (message) => streams.handle(listener, message), end: () => streams.remove(listener) };
   },
   lock: (name, then, shared = false) => void navigator.locks.request(name, { mode: shared ? 'shared' : 'exclusive' }, then),
   wait: (ms, then) => {
@@ -50,6 +50,8 @@ const ways: Ways = {
 class Hub {
   readonly #subscribers = new Map<string, Map<Subscriber, boolean>>();
   readonly #states = new Map<string, StreamState>();
+  /** Those that another one is opening in the place of one that was live. */
+  readonly #moving = new Set<string>();
   readonly #link: Link;
   readonly #keys = new Set<(key: string | null, first: boolean) => void>();
   #asleep = false;
@@ -65,7 +67,7 @@ class Hub {
     this.#link = new Link(
       ways,
       (message) => this.#receive(message),
-      () => this.#again(),
+      (moved) => this.#again(moved),
     );
     // A worker that cannot be loaded keeps nobody waiting.
     setTimeout(() => known(null), 1_000);
@@ -119,6 +121,7 @@ class Hub {
       if (all.size > 0) return;
       this.#subscribers.delete(url);
       this.#states.delete(url);
+      this.#moving.delete(url);
       this.#send({ t: 'leave', url });
     };
   }
@@ -145,7 +148,11 @@ class Hub {
     }
     const all = this.#subscribers.get(message.url);
     if (all === undefined) return;
-    if (message.t === 'state') this.#states.set(message.url, message.state);
+    if (message.t === 'state') {
+      if (message.state.kind === 'connecting' && this.#moving.has(message.url)) return;
+      this.#moving.delete(message.url);
+      this.#states.set(message.url, message.state);
+    }
     for (const one of [...all.keys()]) {
       if (message.t === 'frame') one.frame?.(message.frame);
       else if (message.t === 'live') one.live?.(message.gap);
@@ -154,13 +161,15 @@ class Hub {
   }
 
   /** Whoever holds the streams now knows nothing of this page: all is asked for, and read, again. */
-  #again(): void {
+  #again(moved: boolean): void {
     // That somebody has signed out the old one may not have told the others any more. Whoever has slept through it says nothing: another may be in.
     if (typeof this.#key === 'string' && isSignedOut()) this.signedOut();
     else if (this.#key !== undefined) this.#send({ t: 'key', key: this.#key, offered: this.#key !== null, out: lastSignOut() });
     if (this.#heartbeatMs !== undefined) this.#send({ t: 'heartbeat', ms: this.#heartbeatMs });
     for (const [url, all] of this.#subscribers) {
-      this.#receive({ t: 'state', url, state: { kind: 'waiting', retryAt: performance.now(), why: 'what held it has ended' } });
+      // What only moves is told as live until it is: nobody need look up for that.
+      if (moved && this.#states.get(url)?.kind === 'live') this.#moving.add(url);
+      else this.#receive({ t: 'state', url, state: { kind: 'waiting', retryAt: performance.now(), why: 'what held it has ended' } });
       const keep = [...all.values()].some(Boolean);
       if (keep || !this.#asleep) this.#send({ t: 'join', url, keep, whole: isWhole(all) });
     }

@@ -8,9 +8,11 @@ function start({ workers = true } = {}) {
   const [received, stayed]: [Down[], Up[]] = [[], []];
   const waiting = new Map<string, () => unknown>();
   const timers = new Set<() => void>();
+  const waits: number[] = [];
   const released: string[] = [];
   const shared: string[] = [];
-  let agains = 0;
+  const agains: boolean[] = [];
+  let lives = 0;
   let names = 0;
   const link = new Link(
     {
@@ -21,21 +23,25 @@ function start({ workers = true } = {}) {
         begun.push(Object.assign(one, { worker: { port, onerror: null } }));
         return one.worker;
       },
-      here: () => (message) => stayed.push(message),
+      here: () => {
+        lives += 1;
+        return { send: (message) => stayed.push(message), end: () => (lives -= 1) };
+      },
       lock: (name, then, together = false) => {
         if (together) shared.push(name);
         // Nobody else has that of a page; that of a worker is free once it has died.
         if (name.startsWith('worker')) waiting.set(name, then);
         else void then()?.then(() => released.push(name));
       },
-      wait: (_ms, then) => {
+      wait: (ms, then) => {
+        waits.push(ms);
         timers.add(then);
         return () => timers.delete(then);
       },
       name: () => `page-${++names}`,
     },
     (message) => received.push(message),
-    () => agains++,
+    (moved) => agains.push(moved),
   );
   return {
     link,
@@ -44,10 +50,17 @@ function start({ workers = true } = {}) {
     stayed,
     released,
     shared,
-    again: () => agains,
+    again: () => agains.length,
+    agains,
+    here: () => lives,
+    waits,
     say: (nth: number, data: Down) => begun[nth]!.worker.port.onmessage!({ data }),
     die: (name: string) => waiting.get(name)!(),
-    pass: () => timers.forEach((then) => then()),
+    pass: () => {
+      const due = [...timers];
+      timers.clear();
+      for (const then of due) then();
+    },
   };
 }
 const KEY = { t: 'key', key: null, first: true } as const;
@@ -104,6 +117,27 @@ describe('Link', () => {
     begun[0]!.worker.onerror!();
     link.send({ t: 'wake' });
     expect([stayed, begun[0]!.sent.at(-1)]).toEqual([[], { t: 'wake' }]);
+  });
+
+  // Guard: a page that holds its streams itself leaves them to a worker once there is one.
+  it('leads to a worker that is there later, once that is heard, and holds no stream twice', () => {
+    const { link, begun, stayed, received, say, pass, die, agains, here, waits } = start();
+    begun[0]!.worker.onerror!();
+    pass();
+    begun[1]!.worker.onerror!();
+    link.send({ t: 'wake' });
+    expect([stayed, here(), agains, begun[1]!.closed]).toEqual([[{ t: 'wake' }], 1, [false], true]);
+    pass();
+    say(2, KEY);
+    link.send({ t: 'wake' });
+    expect([stayed.length, received, here()]).toEqual([2, [], 1]);
+    say(2, { t: 'worker', lock: 'worker-3' });
+    expect([received, here(), agains]).toEqual([[KEY], 0, [false, true]]);
+    link.send({ t: 'wake' });
+    expect([stayed.length, begun[2]!.sent.at(-1)]).toEqual([2, { t: 'wake' }]);
+    die('worker-3');
+    expect([begun.length, here(), agains]).toEqual([4, 0, [false, true, false]]);
+    expect(waits.filter((ms) => ms >= 60_000)).toEqual([60_000, 120_000]);
   });
 
   it('stays in the page where a browser has no such workers', () => {
