@@ -23,6 +23,13 @@ export const PAGE: readonly Guard[] = [
     test: STREAMS,
   },
   {
+    guard: 'The title of a tab shows what would turn it around.',
+    file: 'ui/src/app/views.ts',
+    find: 'visible(readable(part))',
+    replace: 'visible(part) && readable(part)',
+    test: 'ui/src/app/views.spec.ts',
+  },
+  {
     guard: 'What the service has written is as old as by its own clock.',
     file: 'ui/src/lib/service-clock.ts',
     find: 'this.browser() + this.#aheadMs;',

@@ -19,7 +19,7 @@ import { Operations } from './operations.js';
 import { Palette } from './palette.js';
 import { SignIn, SignInAgain } from './sign-in.js';
 import { lastCity, rememberCity } from './last-city.js';
-import { groupsFor, INBOX, linkTo, type View } from './views.js';
+import { groupsFor, INBOX, linkTo, titleOf, type View } from './views.js';
 
 export function Shell(): ReactNode {
   const signing = useSigning();
@@ -39,9 +39,10 @@ export function Shell(): ReactNode {
   }, [here]);
   const city = here ?? lastCity(all.rows.map(({ name }) => name));
   const { count, counts } = useWaiting();
+  const title = titleOf(useRouterState({ select: ({ location }) => location.pathname }));
   useEffect(() => {
-    document.title = `${count > 0 ? `(${count}) ` : ''}${here ?? 'Supervisor'}`;
-  }, [count, here]);
+    document.title = `${count > 0 ? `(${count}) ` : ''}${title}`;
+  }, [count, title]);
 
   useKeys('Everywhere', [
     { keys: 'mod+k', label: 'go to …', run: () => setPalette('all'), inText: true },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { GROUPS, groupsFor, INBOX, linkTo, viewAt } from './views.js';
+import { GROUPS, groupsFor, INBOX, linkTo, titleOf, viewAt } from './views.js';
 
 const all = [INBOX, ...GROUPS.flatMap(({ views }) => views)];
 
@@ -22,5 +22,22 @@ describe('the views that the page leads to', () => {
     expect(viewAt('/c/demo')?.label).toBe('Overview');
     expect(viewAt('/c/demo/nothing')).toBeUndefined();
     expect(viewAt('/ui/cities')).toBeUndefined();
+  });
+
+  it('are told apart by the title of a tab', () => {
+    expect(titleOf('/ui/c/my%20city/beads/de-1')).toBe('de-1 · Beads · my city');
+    expect(titleOf('/c/demo/sessions/de-2/timeline')).toBe('de-2/timeline · Sessions · demo');
+    expect([titleOf('/c/demo'), titleOf('/c/demo/nothing'), titleOf('/c/%E0')]).toEqual(['Overview · demo', 'demo', 'Overview · %E0']);
+    expect(['/', '/ui', '/ui/', '/cities', '/nothing'].map(titleOf)).toEqual([
+      'Inbox · Supervisor',
+      'Inbox · Supervisor',
+      'Inbox · Supervisor',
+      'Cities · Supervisor',
+      'Supervisor',
+    ]);
+  });
+
+  it('say what would turn the title of a tab around', () => {
+    expect(titleOf('/c/demo/beads/a%E2%80%AEb')).toBe('a⟨U+202E⟩b · Beads · demo');
   });
 });

@@ -1,4 +1,5 @@
 import type { LinkProps } from '@tanstack/react-router';
+import { visible } from '../lib/text.js';
 import type { IconName } from '../parts/icons.js';
 
 /** A view that the page leads to. One line each: the rail, the keys, the palette and the sheet of a phone are made of these. */
@@ -82,12 +83,37 @@ export const groupsFor = (city: string | undefined): readonly ViewGroup[] =>
 export const linkTo = ({ to }: View, city: string | undefined): LinkProps =>
   ({ to, ...(city === undefined ? {} : { params: { city } }) }) as LinkProps;
 
-/** The view of a city that an address belongs to. */
-export const viewAt = (pathname: string): View | undefined => {
-  const [first, , ...rest] = pathname
-    .replace(/^\/ui\//, '/')
+const partsOf = (pathname: string): readonly string[] =>
+  pathname
+    .replace(/^\/ui(?=\/|$)/, '')
     .split('/')
     .filter((part) => part !== '');
+
+/** The view of a city that an address belongs to. */
+export const viewAt = (pathname: string): View | undefined => {
+  const [first, , ...rest] = partsOf(pathname);
   if (first !== 'c') return undefined;
   return GROUPS.flatMap(({ views }) => views).find((view) => ofCity(view) && view.to === ['/c/$city', ...rest.slice(0, 1)].join('/'));
 };
+
+/** What an address shows, the nearest first: `ha-1 · Beads · harbor`. A list of tabs, and whoever hears the page, has nothing else to tell views by. */
+export function titleOf(pathname: string): string {
+  const [first, ...rest] = partsOf(pathname);
+  if (first === 'c' && rest[0] !== undefined) {
+    const [city, , ...below] = rest;
+    return [below.join('/'), viewAt(pathname)?.label ?? '', city]
+      .filter((part) => part !== '')
+      .map((part) => visible(readable(part)))
+      .join(' · ');
+  }
+  const found = [INBOX, ...GROUPS.flatMap(({ views }) => views)].find(({ to }) => to === `/${first ?? ''}`);
+  return found === undefined ? 'Supervisor' : `${found.label} · Supervisor`;
+}
+
+function readable(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}

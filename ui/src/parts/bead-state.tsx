@@ -1,9 +1,15 @@
 import type { ReactNode } from 'react';
 import type { Bead } from '../api/types.js';
-import { State } from './basics.js';
+import { State, type Tone } from './basics.js';
 
-export function BeadState({ bead: { status, is_blocked: blocked } }: { bead: Bead }): ReactNode {
-  if (status === 'closed') return <State tone="quiet">closed</State>;
-  if (status === 'in_progress') return <State tone="accent">in progress</State>;
-  return blocked === true ? <State tone="warn">blocked</State> : <State tone="good">{status.replaceAll('_', ' ')}</State>;
+function stateOf({ status, is_blocked: blocked }: Bead): readonly [tone: Tone, word: string] {
+  if (status === 'closed') return ['quiet', 'closed'];
+  if (status === 'in_progress') return ['accent', 'in progress'];
+  return blocked === true ? ['warn', 'blocked'] : ['good', status.replaceAll('_', ' ')];
+}
+
+/** @param short where there is room for the shape alone: the word is heard, and told where somebody points. */
+export function BeadState({ bead, short = false }: { bead: Bead; short?: boolean }): ReactNode {
+  const [tone, word] = stateOf(bead);
+  return <State tone={tone}>{short ? <span className="sr-only">{word}</span> : word}</State>;
 }

@@ -187,8 +187,11 @@ const Row = memo(
         <span role={cell} className="hidden @xl:block">
           <BeadState bead={bead} />
         </span>
-        <span role={cell} className="truncate font-mono text-xs text-muted">
-          {bead.id}
+        <span role={cell} className="flex min-w-0 items-center gap-1.5 font-mono text-xs text-muted">
+          <span className="flex @xl:hidden">
+            <BeadState bead={bead} short />
+          </span>
+          <span className="truncate">{bead.id}</span>
         </span>
         <span
           role={cell}

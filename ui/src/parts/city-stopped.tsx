@@ -1,3 +1,4 @@
+import { Link } from '@tanstack/react-router';
 import { createContext, useContext, useLayoutEffect, useRef, useState, useSyncExternalStore, type ReactNode } from 'react';
 import { inCity, newKey, post } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
@@ -63,6 +64,13 @@ export function CityStopped({ city, why }: { city: string; why: string }): React
     <Empty title={titleOf(city, known)}>
       {known?.error === undefined ? <p className="words">{why}</p> : <Failure of={known} />}
       <StartIt city={city} />
+      {known === undefined && (
+        <p>
+          <Link to="/cities" className="text-accent underline">
+            Look at the cities
+          </Link>
+        </p>
+      )}
     </Empty>
   );
 }

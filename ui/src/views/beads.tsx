@@ -20,6 +20,7 @@ import { Bulk } from '../parts/bulk.js';
 import { CityPaused } from '../parts/city-paused.js';
 import { WhileRunning } from '../parts/city-stopped.js';
 import { countOf, Which } from '../parts/list-view.js';
+import { Loading } from '../parts/page.js';
 
 const TYPING_MS = 250;
 const VIEWS = [
@@ -114,6 +115,11 @@ export function Beads(): ReactNode {
           {stream?.kind === 'paused' && <CityPaused city={city} className="border-b border-line px-4 py-1.5" />}
           {snapshot.cut && (
             <p className="border-b border-line px-4 py-1.5 text-sm text-muted">Only the newest are here: filter for the others.</p>
+          )}
+          {phase === 'first' && snapshot.error === undefined && (
+            <div className="p-4">
+              <Loading />
+            </div>
           )}
           {phase === 'live' && rows.length === 0 && snapshot.error === undefined && (
             <Empty title={filtered ? 'No bead fits these filters' : 'No open bead'}>

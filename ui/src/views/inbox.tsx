@@ -138,6 +138,7 @@ export function Inbox(): ReactNode {
   const mute = muting === undefined ? undefined : all.find((one) => idOf(one) === muting);
   const filtered = city !== undefined || kind !== undefined;
   const counted = { question: rows.length, bead: beads.length, mail: mail.length };
+  const shown = rows.length + beads.length + mail.length;
   // What was not read of a list is counted where nothing is filtered.
   const more = (of: 'bead' | 'mail'): number => (city === undefined ? Math.max(0, waiting.counts[of] - counted[of]) : 0);
   const list = { at: focusedItem === undefined ? undefined : idOf(focusedItem), not, onOpen: opened, onEnd: end };
@@ -148,8 +149,8 @@ export function Inbox(): ReactNode {
           <h1 className="text-lg font-semibold">Inbox</h1>
           {known && waiting.count > 0 && (
             <p data-waiting={waiting.count} className="text-sm text-muted">
-              {countWords(filtered ? counted : waiting.counts)}
-              {filtered && `, of ${waiting.count}`}
+              {filtered && shown === 0 ? `None of the ${waiting.count} that wait for you` : countWords(filtered ? counted : waiting.counts)}
+              {filtered && shown > 0 && `, of ${waiting.count}`}
             </p>
           )}
           <div className="ml-auto flex flex-wrap items-center gap-2">

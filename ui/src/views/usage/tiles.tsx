@@ -20,7 +20,8 @@ export const Tiles = ({ tiles }: { tiles: readonly (readonly [name: string, tota
         <dd>
           <p className="text-xl font-semibold tabular-nums">{dollars(totals.cost_usd_estimate)}</p>
           <p className="text-xs text-muted">
-            {short(tokensOf(totals))} tokens, {short(totals.cache_read_tokens)} from cache, {totals.invocations} turns with usage
+            {short(tokensOf(totals))} tokens, {short(totals.cache_read_tokens)} from cache, {totals.invocations}{' '}
+            {totals.invocations === 1 ? 'turn' : 'turns'} with usage
             {totals.unpriced > 0 && `, ${totals.unpriced} of them without a price`}
           </p>
         </dd>
