@@ -89,6 +89,14 @@ described('the keyboard alone', () => {
     await page.getByRole('link', { name: 'Beads' }).waitFor();
     await press('g', 'b');
     await page.getByRole('heading', { name: 'Beads' }).waitFor();
+    // Of a link in the view before: it begins in the one that is there now.
+    await press('g', 'i');
+    await page.getByRole('heading', { name: 'Inbox' }).waitFor();
+    await page.locator('main').getByRole('link').first().focus();
+    await press('g', 'b');
+    await page.getByRole('heading', { name: 'Beads' }).waitFor();
+    await page.locator('main:focus[aria-description="Beads · alpha"]').waitFor();
+    expect(await page.title()).toBe('Beads · alpha');
     await press('c');
     await page.locator('dialog[open]').waitFor();
     await type('By keys');

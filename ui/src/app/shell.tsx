@@ -19,7 +19,8 @@ import { Operations } from './operations.js';
 import { Palette } from './palette.js';
 import { SignIn, SignInAgain } from './sign-in.js';
 import { lastCity, rememberCity } from './last-city.js';
-import { groupsFor, INBOX, linkTo, titleOf, type View } from './views.js';
+import { useView } from './use-view.js';
+import { groupsFor, INBOX, linkTo, type View } from './views.js';
 
 export function Shell(): ReactNode {
   const signing = useSigning();
@@ -39,10 +40,7 @@ export function Shell(): ReactNode {
   }, [here]);
   const city = here ?? lastCity(all.rows.map(({ name }) => name));
   const { count, counts } = useWaiting();
-  const title = titleOf(useRouterState({ select: ({ location }) => location.pathname }));
-  useEffect(() => {
-    document.title = `${count > 0 ? `(${count}) ` : ''}${title}`;
-  }, [count, title]);
+  const { title, main } = useView(count);
 
   useKeys('Everywhere', [
     { keys: 'mod+k', label: 'go to …', run: () => setPalette('all'), inText: true },
@@ -78,7 +76,7 @@ export function Shell(): ReactNode {
             <Button onClick={() => location.reload()}>Reload</Button>
           </p>
         )}
-        <main id="main" tabIndex={-1} className="relative min-h-0 flex-1 overflow-clip outline-none">
+        <main id="main" ref={main} tabIndex={-1} aria-description={title} className="relative min-h-0 flex-1 overflow-clip outline-none">
           <Going />
           <Leaving value={leaving}>
             <Views>
