@@ -1,5 +1,6 @@
 import type { Guard } from './guard.js';
 
+const HUB = 'ui/src/live/page-hub.spec.ts';
 const LIST = 'ui/src/live/list.spec.ts';
 const SESSIONS = 'ui/src/live/session-events.spec.ts';
 const STREAMS = 'ui/src/live/streams.spec.ts';
@@ -11,9 +12,44 @@ export const PAGE: readonly Guard[] = [
   {
     guard: 'A tab that was asleep when somebody signed out does not go on with his key.',
     file: 'ui/src/api/signed-out.ts',
-    find: "    return (tab().getItem(OUT) ?? '') !== (device()",
-    replace: "    return (tab().getItem(OUT) ?? '') === null && null !== (device()",
+    find: 'return timeOf(this.#ofDevice()) > timeOf(out);',
+    replace: 'return timeOf(this.#ofDevice()) < timeOf(out);',
     test: 'ui/src/api/signed-out.spec.ts',
+  },
+  {
+    guard: 'A key of before a sign-out does not become one of after it where a tab comes to it later.',
+    file: 'ui/src/api/signed-out.ts',
+    find: '    this.#last = out;\n',
+    replace: '    this.#last = out = this.#ofDevice();\n',
+    test: 'ui/src/api/signed-out.spec.ts',
+  },
+  {
+    guard: 'A tab that wakes after a sign-out does not sign out whoever is in by then.',
+    file: 'ui/src/live/page-hub.ts',
+    find: 'else if (this.#key === null) this.#forget();',
+    replace: "else if (this.#key === null) this.#send({ t: 'key', key: null });",
+    test: HUB,
+  },
+  {
+    guard: 'A sign-out that a worker took along when it died reaches the next one.',
+    file: 'ui/src/live/page-hub.ts',
+    find: 'else if (this.#key === null) this.#forget();',
+    replace: 'else if (this.#key === null) this.#own = false;',
+    test: HUB,
+  },
+  {
+    guard: 'A page that goes back to a worker keeps the newer key that it was given meanwhile.',
+    file: 'ui/src/live/page-hub.ts',
+    find: 'if (first && this.#isOlder(out)) return;',
+    replace: 'if (first && this.#isOlder(out) && !first) return;',
+    test: HUB,
+  },
+  {
+    guard: 'No page takes a key of before a sign-out from a worker that has slept through that.',
+    file: 'ui/src/live/page-hub.ts',
+    find: 'told !== null && this.outs.since(out);',
+    replace: 'told !== null && this.outs.since(out) && false;',
+    test: HUB,
   },
   {
     guard: 'A key that somebody has signed out of is forgotten by what holds the streams, and no other.',

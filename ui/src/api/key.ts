@@ -1,5 +1,5 @@
 import { hub } from '../live/hub.js';
-import { isSignedOut, noteSignIn, noteSignOut } from './signed-out.js';
+import { signOuts } from './signed-out.js';
 import { beginsWith, isAnother } from './which-key.js';
 import { leave } from './whose.js';
 
@@ -31,19 +31,19 @@ export async function findKey(): Promise<void> {
   const given = fromFragment();
   const shared = await hub.ready;
   // A tab that was discarded, or was elsewhere, still has what was forgotten in all others.
-  if (hasInTab() && isSignedOut()) {
+  if (hasInTab() && signOuts.since()) {
     forgetInTab();
     leave();
   }
-  key = beginsWith(shared, stored(), given);
+  key = beginsWith(shared.key, stored(), given);
   // The worker goes with the last page: one that is loaded anew has what its tab keeps.
-  if (key !== null) keepInTab(key);
-  if (key !== shared) hub.offerKey(key);
-  hub.onKey((next, first) => {
+  if (key !== null) keepInTab(key, key === shared.key ? shared.out : undefined);
+  if (key !== shared.key) hub.offerKey(key);
+  hub.onKey((next, first, out) => {
     if (!isAnother(key, next, first)) return;
     key = next;
     if (next === null) forgetInTab();
-    else keepInTab(next);
+    else keepInTab(next, out);
     for (const tell of listeners) tell();
   });
   for (const wakes of ['storage', 'pageshow', 'focus']) addEventListener(wakes, look);
@@ -52,7 +52,7 @@ export async function findKey(): Promise<void> {
 
 /** What a page is told while it is frozen may be lost with whoever was to tell it. */
 function look(): void {
-  if (key !== null && isSignedOut()) hub.signedOut();
+  if (key !== null && signOuts.since()) hub.signedOut();
 }
 
 export const keyNow = (): string | null => key;
@@ -85,7 +85,7 @@ export function renewKey(next: string): void {
 export function forgetKey(): void {
   key = null;
   forgetStored();
-  noteSignOut();
+  signOuts.note();
   hub.useKey(null);
   for (const tell of listeners) tell();
 }
@@ -95,8 +95,9 @@ export function onKeyChange(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-function keepInTab(next: string): void {
-  noteSignIn();
+/** @param out the last sign-out before it, where it was not chosen right now */
+function keepInTab(next: string, out?: string): void {
+  signOuts.signedIn(out);
   try {
     sessionStorage.setItem(NAME, next);
   } catch {

@@ -1,44 +1,68 @@
-import { newKey } from '../lib/wishes.js';
-
 /** The last sign-out in this browser; in a tab the last one before it got its key. */
 export const OUT = 'svc.out';
 
 type Kept = Pick<Storage, 'getItem' | 'setItem'>;
-const tabOf = (): Kept => sessionStorage;
-const deviceOf = (): Kept => localStorage;
 
-/** Somebody signs out. Whoever is frozen, discarded or elsewhere finds it when it wakes: nobody else may be there to tell it. */
-export function noteSignOut(device: () => Kept = deviceOf): void {
-  try {
-    device().setItem(OUT, newKey());
-  } catch {
-    // Then those alone hear of it that are awake.
+/** Each sign-out is later than those before it: what a browser has not yet told one of its pages is not taken for a sign-out since. */
+const timeOf = (out: string): number => Number(out) || 0;
+
+/** What signs out tabs that nobody tells of it: frozen, discarded or elsewhere, they find it when they wake. */
+export class SignOuts {
+  /** A tab whose storage is full goes on all the same. */
+  #last: string | undefined;
+
+  constructor(
+    private readonly tab: () => Kept = () => sessionStorage,
+    private readonly device: () => Kept = () => localStorage,
+  ) {}
+
+  /** Somebody signs out. */
+  note(): void {
+    try {
+      const before = Math.max(timeOf(this.#ofDevice()), timeOf(this.last()));
+      this.device().setItem(OUT, String(Math.max(Date.now(), before + 1)));
+    } catch {
+      // Then those alone hear of it that are awake.
+    }
+  }
+
+  /**
+   * This tab has a key from now on.
+   * @param out the last sign-out before that key
+   */
+  signedIn(out: string = this.#ofDevice()): void {
+    this.#last = out;
+    try {
+      this.tab().setItem(OUT, out);
+    } catch {
+      // Then it lasts as long as the page.
+    }
+  }
+
+  /** The last one before the key of this tab. */
+  last(): string {
+    try {
+      return this.#last ?? this.tab().getItem(OUT) ?? '';
+    } catch {
+      return '';
+    }
+  }
+
+  /**
+   * Whether somebody has signed out in this browser since then. Where it has forgotten all sign-outs nobody has.
+   * @param out the last sign-out before a key; before that of this tab, when left out
+   */
+  since(out: string = this.last()): boolean {
+    return timeOf(this.#ofDevice()) > timeOf(out);
+  }
+
+  #ofDevice(): string {
+    try {
+      return this.device().getItem(OUT) ?? '';
+    } catch {
+      return '';
+    }
   }
 }
 
-/** This tab has a key from now on. */
-export function noteSignIn(tab: () => Kept = tabOf, device: () => Kept = deviceOf): void {
-  try {
-    tab().setItem(OUT, device().getItem(OUT) ?? '');
-  } catch {
-    // Then it lasts as long as the page.
-  }
-}
-
-/** The last sign-out before this tab got its key. */
-export function lastSignOut(tab: () => Kept = tabOf): string {
-  try {
-    return tab().getItem(OUT) ?? '';
-  } catch {
-    return '';
-  }
-}
-
-/** Whether somebody has signed out in this browser since this tab got its key. */
-export function isSignedOut(tab: () => Kept = tabOf, device: () => Kept = deviceOf): boolean {
-  try {
-    return (tab().getItem(OUT) ?? '') !== (device().getItem(OUT) ?? '');
-  } catch {
-    return false;
-  }
-}
+export const signOuts = new SignOuts();

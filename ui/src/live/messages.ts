@@ -27,8 +27,8 @@ export type Down =
   /** Joined: whatever happens from now on comes as frames. `gap`: nothing of what was before, so that is to be read. */
   | { readonly t: 'live'; readonly url: string; readonly gap: boolean }
   | { readonly t: 'state'; readonly url: string; readonly state: StreamState }
-  /** `first`: what there is when a page comes; nobody has just signed in or out. */
-  | { readonly t: 'key'; readonly key: string | null; readonly first?: boolean };
+  /** `first`: what there is when a page comes; nobody has just signed in or out. `out`: the last sign-out before it. */
+  | { readonly t: 'key'; readonly key: string | null; readonly first?: boolean; readonly out?: string };
 
 export type Up =
   | { readonly t: 'hello'; readonly lock: string }

@@ -159,18 +159,18 @@ describe('a stream', () => {
 
   it('keeps its key where a page that comes late offers an older one, which it tells that page', () => {
     const { streams, listener, told } = start();
-    expect(told).toEqual([{ t: 'key', key: null, first: true }]);
-    streams.handle(listener, { t: 'key', key: 'svc_new' });
+    expect(told).toEqual([{ t: 'key', key: null, out: '', first: true }]);
+    streams.handle(listener, { t: 'key', key: 'svc_new', out: '7' });
     const heard: Down[] = [];
     const late: Listener = { tell: (message) => heard.push(message) };
     streams.add(late);
     streams.handle(late, { t: 'key', key: 'svc_old', offered: true });
     expect(streams.key).toBe('svc_new');
-    expect(heard).toEqual([{ t: 'key', key: 'svc_new', first: true }]);
+    expect(heard).toEqual([{ t: 'key', key: 'svc_new', out: '7', first: true }]);
     streams.handle(listener, { t: 'key', key: null });
-    expect(heard.at(-1)).toEqual({ t: 'key', key: null });
-    streams.handle(late, { t: 'key', key: 'svc_old', offered: true });
-    expect(streams.key).toBe('svc_old');
+    expect(heard.at(-1)).toEqual({ t: 'key', key: null, out: '' });
+    streams.handle(late, { t: 'key', key: 'svc_old', offered: true, out: '6' });
+    expect([streams.key, heard.at(-1)]).toEqual(['svc_old', { t: 'key', key: 'svc_old', out: '6' }]);
   });
 
   // Guard: a key that somebody has signed out of is forgotten by what holds the streams, and no other.
@@ -180,7 +180,7 @@ describe('a stream', () => {
     streams.handle(listener, { t: 'forget', out: 'before' });
     expect(streams.key).toBe('svc_ann');
     streams.handle(listener, { t: 'forget', out: 'first' });
-    expect([streams.key, told.at(-1)]).toEqual([null, { t: 'key', key: null }]);
+    expect([streams.key, told.at(-1)]).toEqual([null, { t: 'key', key: null, out: '' }]);
     streams.handle(listener, { t: 'key', key: 'svc_ann', out: 'second' });
     streams.handle(listener, { t: 'forget', out: 'first' });
     expect(streams.key).toBe('svc_ann');

@@ -43,7 +43,7 @@ export class Streams {
 
   add(listener: Listener): void {
     this.#listeners.add(listener);
-    listener.tell({ t: 'key', key: this.#key, first: true });
+    listener.tell({ t: 'key', key: this.#key, out: this.#out, first: true });
   }
 
   remove(listener: Listener): void {
@@ -75,7 +75,7 @@ export class Streams {
     this.#out = out;
     const another = key !== this.#key;
     this.#key = key;
-    if (another) for (const listener of this.#listeners) listener.tell({ t: 'key', key });
+    if (another) for (const listener of this.#listeners) listener.tell({ t: 'key', key, out });
     // Said once more it may be good by now.
     const anew = [...this.#held.values()].filter(({ stream: { state } }) => (another ? state.kind !== 'paused' : state.kind === 'refused'));
     for (const { stream } of anew) stream.pause();
