@@ -209,6 +209,12 @@ describe('what stands before the replicas', () => {
     expect(said('worker_rlimit_nofile')).toBeGreaterThan(said('worker_connections'));
   });
 
+  // nginx says its own otherwise, which the page would take for that of the service.
+  it('passes on the clock of the replicas', () => {
+    const [, all] = /location \/ \{([^]*?)location ~/.exec(text('deploy/nginx.conf'))!;
+    expect(all).toContain('proxy_pass_header Date;');
+  });
+
   // Guard: services of cities take what the documents say, whoever passes it on.
   it('takes bodies for services of cities as large as a replica does', () => {
     const [, services] = /location ~ \^\/v0\/city\/\[\^\/\]\+\/svc\/ \{([^}]*)\}/.exec(text('deploy/nginx.conf'))!;

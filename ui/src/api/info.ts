@@ -8,7 +8,8 @@ import { forgetKept, isAnothers, leave, whoOf } from './whose.js';
 /** Who calls, and what he may: what the page shows as possible. The service stays the judge. */
 export type Signing =
   | { readonly kind: 'asking' }
-  | { readonly kind: 'in'; readonly info: Info }
+  /** `aheadMs`: how far its own clock was before that of the browser when it said so. */
+  | { readonly kind: 'in'; readonly info: Info; readonly aheadMs: number }
   | { readonly kind: 'out'; readonly why: string }
   | { readonly kind: 'failed'; readonly error: unknown };
 
@@ -40,7 +41,7 @@ async function look(): Promise<void> {
     hub.useHeartbeat(info.heartbeat_ms);
     version ??= info.version;
     if (isAnothers(whoOf(info))) return beginAnew();
-    set({ kind: 'in', info });
+    set({ kind: 'in', info, aheadMs: new Date(info.time).getTime() - Date.now() });
   } catch (error) {
     if (mine !== round) return;
     if (error instanceof Refusal && error.status === 401) set({ kind: 'out', why: error.message });

@@ -12,9 +12,6 @@ export class ServiceClock {
 
   readonly now = (): number => this.browser() + this.#aheadMs;
 
-  /** How far it is before that of the browser. */
-  readonly ahead = (): number => this.#aheadMs;
-
   /**
    * An answer has come.
    * @param date when the service gave it

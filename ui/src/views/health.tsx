@@ -1,10 +1,9 @@
 import { Link } from '@tanstack/react-router';
 import { useState, useSyncExternalStore, type ReactNode } from 'react';
 import { get, Refusal } from '../api/client.js';
-import { useSigning } from '../api/info.js';
+import { useSigning, type Signing } from '../api/info.js';
 import type { Schemas } from '../api/types.js';
 import { useKeys } from '../lib/keys.js';
-import { serviceClock } from '../lib/service-clock.js';
 import { ago, visible } from '../lib/text.js';
 import { cities } from '../live/supervisor.js';
 import { Button, State, type Tone } from '../parts/basics.js';
@@ -40,7 +39,6 @@ export function Health(): ReactNode {
     get<Schemas['ReadinessResponse']>('/v0/readiness', { query: { fresh: fresh > 0 ? true : undefined }, signal }),
   );
   useKeys('Health', [{ keys: 'r', label: 'ask the hosts again', run: () => setFresh((n) => n + 1) }]);
-  const info = signing.kind === 'in' ? signing.info : undefined;
   const failed = fleet.rows.filter(({ status, error }) => status === 'init_failed' || error !== undefined);
   return (
     <Frame
@@ -56,7 +54,7 @@ export function Health(): ReactNode {
     >
       <Section title="The service">
         <Shown of={ready}>
-          {(found) => <Findings found={[...found, ...(info === undefined ? [] : aboutService(info, location.protocol))]} />}
+          {(found) => <Findings found={[...found, ...(signing.kind === 'in' ? aboutService(signing, location.protocol) : [])]} />}
         </Shown>
       </Section>
       {failed.length > 0 && (
@@ -109,7 +107,7 @@ async function readyParts(signal: AbortSignal): Promise<Found[]> {
 }
 
 /** What of its set-up may be a mistake. */
-function aboutService(info: Schemas['SupervisorInfo'], protocol: string): Found[] {
+function aboutService({ info, aheadMs }: Extract<Signing, { kind: 'in' }>, protocol: string): Found[] {
   const { auth, read_only, tls, deployment, version } = info;
   const found: Found[] = [
     read_only
@@ -132,7 +130,8 @@ function aboutService(info: Schemas['SupervisorInfo'], protocol: string): Found[
   ];
   if (!tls && protocol === 'http:' && !/^(localhost|127\.|\[::1\])/.test(location.hostname))
     found.push({ name: 'transport', tone: 'warn', word: 'plain HTTP', detail: 'keys and answers go over the network as they are' });
-  const skew = Math.abs(serviceClock.ahead());
+  // Not that of `Date`, which may be of a proxy between them.
+  const skew = Math.abs(aheadMs);
   if (skew > 120_000)
     found.push({ name: 'clock', tone: 'warn', word: 'differs', detail: `by ${ago(skew)} from the clock of this browser` });
   if (deployment === undefined) return found;
