@@ -11,5 +11,12 @@ function stateOf({ status, is_blocked: blocked }: Bead): readonly [tone: Tone, w
 /** @param short where there is room for the shape alone: the word is heard, and told where somebody points. */
 export function BeadState({ bead, short = false }: { bead: Bead; short?: boolean }): ReactNode {
   const [tone, word] = stateOf(bead);
-  return <State tone={tone}>{short ? <span className="sr-only">{word}</span> : word}</State>;
+  if (!short) return <State tone={tone}>{word}</State>;
+  return (
+    <span title={word} className="flex">
+      <State tone={tone}>
+        <span className="sr-only">{word}</span>
+      </State>
+    </span>
+  );
 }
