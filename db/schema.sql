@@ -145,6 +145,7 @@ CREATE INDEX beads_assignee_idx ON public.beads USING btree (stream_id, assignee
 CREATE INDEX beads_changed_idx ON public.beads USING btree (stream_id, COALESCE(updated_at, created_at) DESC, id DESC) INCLUDE (status);
 CREATE INDEX beads_deferred_idx ON public.beads USING btree (stream_id, defer_until) WHERE ((status = 'open'::text) AND (defer_until IS NOT NULL));
 CREATE INDEX beads_human_idx ON public.beads USING btree (created_at, stream_id, id) WHERE ((assignee = 'human'::text) AND (status <> 'closed'::text));
+CREATE INDEX beads_human_of_city_idx ON public.beads USING btree (stream_id, created_at, id) WHERE ((assignee = 'human'::text) AND (status <> 'closed'::text));
 CREATE INDEX beads_kind_idx ON public.beads USING btree (stream_id, issue_type, created_at DESC, id DESC) INCLUDE (status, rig) WHERE (issue_type <> 'task'::text);
 CREATE INDEX beads_lease_until_idx ON public.beads USING btree (lease_until) WHERE (lease_until IS NOT NULL);
 CREATE INDEX beads_listed_idx ON public.beads USING btree (stream_id, created_at DESC, id DESC);
@@ -750,6 +751,7 @@ CREATE INDEX messages_open_idx ON public.messages USING btree (stream_id, create
 CREATE INDEX messages_read_idx ON public.messages USING btree (stream_id, read_at) WHERE ((archived_at IS NULL) AND (read_at IS NOT NULL));
 CREATE INDEX messages_thread_idx ON public.messages USING btree (stream_id, thread_id, created_at, id);
 CREATE INDEX messages_unread_idx ON public.messages USING btree (created_at, stream_id, id) WHERE ((principal = 'human'::text) AND (archived_at IS NULL) AND (read_at IS NULL));
+CREATE INDEX messages_unread_of_city_idx ON public.messages USING btree (stream_id, created_at, id) WHERE ((principal = 'human'::text) AND (archived_at IS NULL) AND (read_at IS NULL));
 CREATE INDEX messages_words_idx ON public.messages USING gin (search_words(ARRAY[id], subject)) WITH (gin_pending_list_limit='64') WHERE (archived_at IS NULL);
 
 create table operations (

@@ -601,6 +601,14 @@ export const WORK: readonly Guard[] = [
     name: 'that a key may see',
   },
   {
+    guard: 'The inbox of some cities reads nothing of what waits in all others.',
+    file: 'src/modules/administration/inbox/inbox.repository.ts',
+    find: 'return names === undefined\n    ? sql`${shown} from',
+    replace: 'return names === undefined || names.length > 0\n    ? sql`${shown} from',
+    test: 'src/modules/administration/inbox/inbox.db-spec.ts',
+    name: 'reads nothing of what waits in other cities',
+  },
+  {
     guard: 'The inbox shows, and counts, the cities that the caller may see.',
     file: 'src/modules/administration/inbox/inbox.service.ts',
     find: 'cities?.filter((city) => maySee(caller, city)) ?? caller.cities',

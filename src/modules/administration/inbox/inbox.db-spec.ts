@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { cloneDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { plansOf, rowsRead } from '../../../../test/support/plans.js';
 import { registerCity } from '../../../../test/support/registry.js';
 import { ANYBODY } from '../../../contract/principal.js';
 import { encodeToken } from '../../../contract/token.js';
@@ -52,6 +53,44 @@ afterAll(async () => {
 });
 
 describe('the inbox', () => {
+  it('reads nothing of what waits in other cities for whoever may see some', async () => {
+    const other = await cloneDatabase();
+    const pool = createPool(other.url, { max: 3 });
+    try {
+      const of = createDb(pool);
+      const { streamId: loud } = await registerCity(of, 'loud', '/loud');
+      const quiet = Array.from({ length: 20 }, (_, i) => `quiet-${i}`);
+      for (const name of quiet) await registerCity(of, name, `/${name}`);
+      // What is last is a quiet city's, and each of the others has one before.
+      const rows = sql`
+        select s.id as stream_id, n, '2026-01-01Z'::timestamptz + n * interval '1 second' as at from event_streams s, generate_series(1, 4000) n
+        where n = 4000 and s.name = 'quiet-7' or n between 1001 and 2999 and s.id = ${loud}::int or n = s.id and s.name like 'quiet%'`;
+      await sql`insert into beads (stream_id, id, title, assignee, created_at) select stream_id, 'b-' || n, 't', 'human', at from (${rows}) r`.execute(
+        of,
+      );
+      await sql`
+        insert into messages (stream_id, id, thread_id, principal, recipient, sender, subject, body, created_at)
+        select stream_id, 'm-' || n, 't', 'human', 'human', 'a', 's', 'b', at from (${rows}) r`.execute(of);
+      for (const table of ['beads', 'messages', 'cities']) await sql`analyze ${sql.table(table)}`.execute(of);
+      for (const [names, n] of [
+        [['quiet-7'], 2],
+        [quiet, 21],
+      ] as const) {
+        const scope = { names, kinds: ['bead', 'mail'] as const };
+        const nodes = await plansOf(pool, async (traced) => {
+          const repository = new InboxRepository(traced);
+          const page = await repository.page({ ...scope, after: undefined, limit: 100 });
+          expect([page.length, ...page.slice(-2).map(({ id }) => id)]).toEqual([2 * n, 'b-4000', 'm-4000']);
+          expect(await repository.count({ ...scope, most: 10_000 })).toEqual({ bead: n, mail: n });
+        });
+        for (const table of ['beads', 'messages']) expect([table, Math.round(rowsRead(nodes, table))]).toEqual([table, 2 * n]);
+      }
+    } finally {
+      await pool.end();
+      await other.drop();
+    }
+  });
+
   it('has what waits for people and for nothing else, the oldest first', async () => {
     const { items, event_cursor, ...rest } = await inbox();
     expect(items).toEqual([

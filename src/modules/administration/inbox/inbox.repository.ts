@@ -30,9 +30,9 @@ export interface InboxScope {
   readonly kinds: readonly InboxKind[];
 }
 
-/** Running cities among these, joined to a row `x` of theirs. */
-const inCities = (names: readonly string[] | undefined): RawBuilder<unknown> =>
-  sql`join cities c on c.stream_id = x.stream_id and c.running and (${names === undefined} or c.name = any(${[...(names ?? [])]}::text[]))`;
+/** Running cities among these. */
+const cities = (names: readonly string[] | undefined): RawBuilder<unknown> =>
+  sql`select c.stream_id, c.name from cities c where c.running and (${names === undefined} or c.name = any(${[...(names ?? [])]}::text[]))`;
 const asked = (kinds: readonly InboxKind[], kind: InboxKind): RawBuilder<boolean> => sql<boolean>`${kinds.includes(kind)}::boolean`;
 
 /** Work that waits for a person, and for nothing else. */
@@ -47,27 +47,64 @@ function past(after: InboxPlace | undefined, kind: InboxKind): RawBuilder<unknow
   return sql`and x.created_at >= ${at} and (x.created_at, ${kind}::text, x.stream_id, x.id) > (${at}, ${after.kind}::text, ${after.stream_id}::int, ${after.id}::text)`;
 }
 
-/** What waits for people, each kind through an index that has nothing else in it. */
+const BEAD = sql`
+  select 'bead' as kind, c.name as city, x.stream_id, x.id, x.title, x.created_at as since, ${US}, x.author as "from", x.priority, x.status, null::text as thread_id`;
+const MAIL = sql`
+  select 'mail' as kind, c.name as city, x.stream_id, x.id, x.subject as title, x.created_at as since, ${US}, x.sender as "from", x.priority, null::text as status, x.thread_id`;
+
+/** How a kind is looked for. */
+interface Source {
+  readonly kind: InboxKind;
+  readonly shown: RawBuilder<unknown>;
+  readonly rows: RawBuilder<unknown>;
+  readonly waits: RawBuilder<boolean>;
+}
+const SOURCES: Readonly<Record<InboxKind, Source>> = {
+  bead: { kind: 'bead', shown: BEAD, rows: sql`beads x`, waits: BEAD_WAITS },
+  mail: { kind: 'mail', shown: MAIL, rows: sql`messages x`, waits: MAIL_WAITS },
+};
+
+/** The oldest of a kind. Of some cities each is looked at alone: whoever may see a few reads nothing of what waits in all others. */
+function oldest(
+  { kind, shown, rows, waits }: Source,
+  { names, kinds }: InboxScope,
+  after: InboxPlace | undefined,
+  limit: number,
+): RawBuilder<unknown> {
+  const fit = sql`${asked(kinds, kind)} and ${waits} ${past(after, kind)}`;
+  return names === undefined
+    ? sql`${shown} from ${rows} join (${cities(names)}) c on c.stream_id = x.stream_id where ${fit} order by x.created_at, x.stream_id, x.id limit ${limit}`
+    : sql`${shown} from (${cities(names)}) c cross join lateral (
+        select x.* from ${rows} where x.stream_id = c.stream_id and ${fit} order by x.created_at, x.id limit ${limit}
+      ) x order by x.created_at, x.stream_id, x.id limit ${limit}`;
+}
+
+/** So many of a kind, and no more; city by city where they are some, as `oldest`. */
+function some({ kind, rows, waits }: Source, { names, kinds }: InboxScope, limit: number): RawBuilder<unknown> {
+  const fit = sql`${asked(kinds, kind)} and ${waits}`;
+  return names === undefined
+    ? sql`select from ${rows} join (${cities(names)}) c on c.stream_id = x.stream_id where ${fit} limit ${limit}`
+    : sql`select from (${cities(names)}) c cross join lateral (
+        select from ${rows} where x.stream_id = c.stream_id and ${fit} limit ${limit}
+      ) x limit ${limit}`;
+}
+
+/** What waits for people, each kind through indexes that have nothing else in them. */
 @Injectable()
 export class InboxRepository {
   constructor(private readonly db: Db) {}
 
   /** The oldest first; one more than `limit` when there are more. */
   async page({
-    names,
-    kinds,
     after,
     limit,
+    ...scope
   }: InboxScope & { readonly after: InboxPlace | undefined; readonly limit: number }): Promise<InboxRow[]> {
     const { rows } = await sql<InboxRow>`
       select w.* from (
-        (select 'bead' as kind, c.name as city, x.stream_id, x.id, x.title, x.created_at as since, ${US}, x.author as "from", x.priority, x.status, null::text as thread_id
-        from beads x ${inCities(names)} where ${asked(kinds, 'bead')} and ${BEAD_WAITS} ${past(after, 'bead')}
-        order by x.created_at, x.stream_id, x.id limit ${limit + 1})
+        (${oldest(SOURCES.bead, scope, after, limit + 1)})
         union all
-        (select 'mail' as kind, c.name as city, x.stream_id, x.id, x.subject as title, x.created_at as since, ${US}, x.sender as "from", x.priority, null::text as status, x.thread_id
-        from messages x ${inCities(names)} where ${asked(kinds, 'mail')} and ${MAIL_WAITS} ${past(after, 'mail')}
-        order by x.created_at, x.stream_id, x.id limit ${limit + 1})
+        (${oldest(SOURCES.mail, scope, after, limit + 1)})
       ) w order by w.since, w.kind, w.stream_id, w.id limit ${limit + 1}`.execute(this.db);
     return rows;
   }
@@ -76,17 +113,19 @@ export class InboxRepository {
   async rejected(names: InboxScope['names'], limit: number): Promise<InboxRejection[]> {
     const { rows } = await sql<InboxRejection>`
       select c.name as city, x.rejected->>'since' as since, coalesce(x.rejected->'errors'->>0, '') as error
-      from config_states x ${inCities(names)} where x.rejected is not null order by since, city limit ${limit}`.execute(this.db);
+      from config_states x join (${cities(names)}) c on c.stream_id = x.stream_id where x.rejected is not null order by since, city limit ${limit}`.execute(
+      this.db,
+    );
     return rows;
   }
 
   /** How much there is of each kind, up to one more than `most`. */
-  async count({ names, kinds, most }: InboxScope & { readonly most: number }): Promise<Readonly<Record<InboxKind, number>>> {
+  async count({ most, ...scope }: InboxScope & { readonly most: number }): Promise<Readonly<Record<InboxKind, number>>> {
     const { rows } = await sql<Record<InboxKind, number>>`
       select b.n as bead, m.n as mail from (
-        select count(*) as n from (select from beads x ${inCities(names)} where ${asked(kinds, 'bead')} and ${BEAD_WAITS} limit ${most + 1}) f
+        select count(*) as n from (${some(SOURCES.bead, scope, most + 1)}) f
       ) b cross join (
-        select count(*) as n from (select from messages x ${inCities(names)} where ${asked(kinds, 'mail')} and ${MAIL_WAITS} limit ${most + 1}) f
+        select count(*) as n from (${some(SOURCES.mail, scope, most + 1)}) f
       ) m`.execute(this.db);
     return rows[0]!;
   }
