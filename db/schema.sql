@@ -2264,7 +2264,7 @@ AS $function$
       end if;
       if v_key is not null then
         select i.body_hash, i.body::text into v_hash, bead from idempotency_keys i
-        where i.scope = p_city and i.operation = 'create-bead' and i.key = v_key;
+        where i.scope = p_city and i.operation = 'create-bead' and i.key = v_key and i.created_at + interval '24 hours' > now();
         if found then
           outcome := case when v_hash = decode(p_item ->> 'hash', 'hex') then 'replayed' else 'mismatch' end;
           select s.head into seq from event_streams s where s.id = v_stream;
@@ -2297,8 +2297,10 @@ AS $function$
         jsonb_build_object('bead', v_json), 200 + octet_length(v_json::text),
         bead_run_id(v_meta, v_id), nullif(v_meta ->> 'gc.session_id', ''), nullif(v_meta ->> 'gc.step_id', ''));
       if v_key is not null then
-        insert into idempotency_keys (scope, operation, key, body_hash, status, body)
-        values (p_city, 'create-bead', v_key, decode(p_item ->> 'hash', 'hex'), 201, v_json);
+        insert into idempotency_keys as k (scope, operation, key, body_hash, status, body)
+        values (p_city, 'create-bead', v_key, decode(p_item ->> 'hash', 'hex'), 201, v_json)
+        on conflict (scope, operation, key) do update set body_hash = excluded.body_hash, status = excluded.status, body = excluded.body, created_at = now()
+          where k.created_at <= now() - interval '24 hours';
       end if;
       outcome := 'created';
       bead := v_json::text;
@@ -2354,7 +2356,7 @@ AS $function$
         left join lateral (select c.stream_id from cities c where c.stream_id = v_streams[g.at] and c.running limit 1) c on true
         left join lateral (
           select i.body_hash as hash, i.body::text as body from idempotency_keys i
-          where i.scope = g.city and i.operation = 'create-bead' and i.key = g.key limit 1
+          where i.scope = g.city and i.operation = 'create-bead' and i.key = g.key and i.created_at + interval '24 hours' > now() limit 1
         ) k on g.key is not null
         left join lateral (
           select r.prefix from rigs r where r.stream_id = v_streams[g.at] and r.name = coalesce(g.v ->> 'rig', '') and r.present limit 1
@@ -2388,8 +2390,10 @@ AS $function$
                  'run_id', bead_run_id(a.metadata, a.id), 'session_id', nullif(a.metadata ->> 'gc.session_id', ''), 'step_id', nullif(a.metadata ->> 'gc.step_id', '')) as event
         from fresh f join added a on a.stream_id = f.stream and a.id = f.id
       ), kept as (
-        insert into idempotency_keys (scope, operation, key, body_hash, status, body)
+        insert into idempotency_keys as k (scope, operation, key, body_hash, status, body)
         select m.city, 'create-bead', m.key, decode(m.hash, 'hex'), 201, m.json from made m where m.key is not null
+        on conflict (scope, operation, key) do update set body_hash = excluded.body_hash, status = excluded.status, body = excluded.body, created_at = now()
+          where k.created_at <= now() - interval '24 hours'
       ), recorded as (
         insert into audit_records (request_id, key_id, actor, session_id, session_city, address, operation, method, path, city, ids, status, code,
           reason, operation_request_id)
@@ -2459,7 +2463,7 @@ AS $function$
       end if;
       if v_key is not null then
         select i.body_hash, (i.body ->> 'seq')::bigint into v_hash, v_seq from idempotency_keys i
-        where i.scope = p_city and i.operation = 'emit-event' and i.key = v_key;
+        where i.scope = p_city and i.operation = 'emit-event' and i.key = v_key and i.created_at + interval '24 hours' > now();
         if found and exists (select from cities where name = p_city and running) then
           return query select 0, case when v_hash = decode(p_event ->> 'hash', 'hex') then 'replayed' else 'mismatch' end, v_seq;
           return;
@@ -2473,8 +2477,10 @@ AS $function$
       v_seq := append_event(v_stream, p_event ->> 'type', (p_event ->> 'version')::smallint, p_event ->> 'actor', p_event ->> 'subject',
                             p_event ->> 'message', p_event -> 'payload', octet_length(p_event::text));
       if v_key is not null then
-        insert into idempotency_keys (scope, operation, key, body_hash, status, body)
-        values (p_city, 'emit-event', v_key, decode(p_event ->> 'hash', 'hex'), 201, json_build_object('status', 'recorded', 'seq', v_seq));
+        insert into idempotency_keys as k (scope, operation, key, body_hash, status, body)
+        values (p_city, 'emit-event', v_key, decode(p_event ->> 'hash', 'hex'), 201, json_build_object('status', 'recorded', 'seq', v_seq))
+        on conflict (scope, operation, key) do update set body_hash = excluded.body_hash, status = excluded.status, body = excluded.body, created_at = now()
+          where k.created_at <= now() - interval '24 hours';
       end if;
       return query select 0, 'recorded', v_seq;
     end $function$;
@@ -2521,7 +2527,7 @@ AS $function$
           left join lateral (select c.stream_id from cities c where c.stream_id = v_streams[g.at] and c.running limit 1) c on true
           left join lateral (
             select i.body_hash as hash, (i.body ->> 'seq')::bigint as seq from idempotency_keys i
-            where i.scope = g.stream and i.operation = 'emit-event' and i.key = g.key limit 1
+            where i.scope = g.stream and i.operation = 'emit-event' and i.key = g.key and i.created_at + interval '24 hours' > now() limit 1
           ) k on g.key is not null
         ), placed as materialized (
           select d.*, row_number() over (partition by d.stream_id order by d.ord) as place from decided d where d.outcome = 'recorded'
@@ -2537,9 +2543,11 @@ AS $function$
             200 + coalesce(octet_length(n.message), 0) + coalesce(pg_column_size(n.payload), 0)
           from numbered n order by n.ord
         ), stored as (
-          insert into idempotency_keys (scope, operation, key, body_hash, status, body)
+          insert into idempotency_keys as k (scope, operation, key, body_hash, status, body)
           select n.stream, 'emit-event', n.key, n.body_hash, 201, json_build_object('status', 'recorded', 'seq', n.seq)
           from numbered n where n.key is not null
+          on conflict (scope, operation, key) do update set body_hash = excluded.body_hash, status = excluded.status, body = excluded.body, created_at = now()
+            where k.created_at <= now() - interval '24 hours'
         ), recorded as (
           insert into audit_records (request_id, key_id, actor, session_id, session_city, address, operation, method, path, city, ids, status, code,
             reason, operation_request_id)

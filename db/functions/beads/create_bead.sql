@@ -30,7 +30,7 @@ begin
   end if;
   if v_key is not null then
     select i.body_hash, i.body::text into v_hash, bead from idempotency_keys i
-    where i.scope = p_city and i.operation = 'create-bead' and i.key = v_key;
+    where i.scope = p_city and i.operation = 'create-bead' and i.key = v_key and i.created_at + interval '24 hours' > now();
     if found then
       outcome := case when v_hash = decode(p_item ->> 'hash', 'hex') then 'replayed' else 'mismatch' end;
       select s.head into seq from event_streams s where s.id = v_stream;
@@ -63,8 +63,10 @@ begin
     jsonb_build_object('bead', v_json), 200 + octet_length(v_json::text),
     bead_run_id(v_meta, v_id), nullif(v_meta ->> 'gc.session_id', ''), nullif(v_meta ->> 'gc.step_id', ''));
   if v_key is not null then
-    insert into idempotency_keys (scope, operation, key, body_hash, status, body)
-    values (p_city, 'create-bead', v_key, decode(p_item ->> 'hash', 'hex'), 201, v_json);
+    insert into idempotency_keys as k (scope, operation, key, body_hash, status, body)
+    values (p_city, 'create-bead', v_key, decode(p_item ->> 'hash', 'hex'), 201, v_json)
+    on conflict (scope, operation, key) do update set body_hash = excluded.body_hash, status = excluded.status, body = excluded.body, created_at = now()
+      where k.created_at <= now() - interval '24 hours';
   end if;
   outcome := 'created';
   bead := v_json::text;

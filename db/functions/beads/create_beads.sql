@@ -44,7 +44,7 @@ begin
     left join lateral (select c.stream_id from cities c where c.stream_id = v_streams[g.at] and c.running limit 1) c on true
     left join lateral (
       select i.body_hash as hash, i.body::text as body from idempotency_keys i
-      where i.scope = g.city and i.operation = 'create-bead' and i.key = g.key limit 1
+      where i.scope = g.city and i.operation = 'create-bead' and i.key = g.key and i.created_at + interval '24 hours' > now() limit 1
     ) k on g.key is not null
     left join lateral (
       select r.prefix from rigs r where r.stream_id = v_streams[g.at] and r.name = coalesce(g.v ->> 'rig', '') and r.present limit 1
@@ -78,8 +78,10 @@ begin
              'run_id', bead_run_id(a.metadata, a.id), 'session_id', nullif(a.metadata ->> 'gc.session_id', ''), 'step_id', nullif(a.metadata ->> 'gc.step_id', '')) as event
     from fresh f join added a on a.stream_id = f.stream and a.id = f.id
   ), kept as (
-    insert into idempotency_keys (scope, operation, key, body_hash, status, body)
+    insert into idempotency_keys as k (scope, operation, key, body_hash, status, body)
     select m.city, 'create-bead', m.key, decode(m.hash, 'hex'), 201, m.json from made m where m.key is not null
+    on conflict (scope, operation, key) do update set body_hash = excluded.body_hash, status = excluded.status, body = excluded.body, created_at = now()
+      where k.created_at <= now() - interval '24 hours'
   ), recorded as (
     insert into audit_records (request_id, key_id, actor, session_id, session_city, address, operation, method, path, city, ids, status, code,
       reason, operation_request_id)

@@ -23,7 +23,7 @@ begin
   end if;
   if v_key is not null then
     select i.body_hash, (i.body ->> 'seq')::bigint into v_hash, v_seq from idempotency_keys i
-    where i.scope = p_city and i.operation = 'emit-event' and i.key = v_key;
+    where i.scope = p_city and i.operation = 'emit-event' and i.key = v_key and i.created_at + interval '24 hours' > now();
     if found and exists (select from cities where name = p_city and running) then
       return query select 0, case when v_hash = decode(p_event ->> 'hash', 'hex') then 'replayed' else 'mismatch' end, v_seq;
       return;
@@ -37,8 +37,10 @@ begin
   v_seq := append_event(v_stream, p_event ->> 'type', (p_event ->> 'version')::smallint, p_event ->> 'actor', p_event ->> 'subject',
                         p_event ->> 'message', p_event -> 'payload', octet_length(p_event::text));
   if v_key is not null then
-    insert into idempotency_keys (scope, operation, key, body_hash, status, body)
-    values (p_city, 'emit-event', v_key, decode(p_event ->> 'hash', 'hex'), 201, json_build_object('status', 'recorded', 'seq', v_seq));
+    insert into idempotency_keys as k (scope, operation, key, body_hash, status, body)
+    values (p_city, 'emit-event', v_key, decode(p_event ->> 'hash', 'hex'), 201, json_build_object('status', 'recorded', 'seq', v_seq))
+    on conflict (scope, operation, key) do update set body_hash = excluded.body_hash, status = excluded.status, body = excluded.body, created_at = now()
+      where k.created_at <= now() - interval '24 hours';
   end if;
   return query select 0, 'recorded', v_seq;
 end $$;

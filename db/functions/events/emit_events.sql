@@ -35,7 +35,7 @@ begin
       left join lateral (select c.stream_id from cities c where c.stream_id = v_streams[g.at] and c.running limit 1) c on true
       left join lateral (
         select i.body_hash as hash, (i.body ->> 'seq')::bigint as seq from idempotency_keys i
-        where i.scope = g.stream and i.operation = 'emit-event' and i.key = g.key limit 1
+        where i.scope = g.stream and i.operation = 'emit-event' and i.key = g.key and i.created_at + interval '24 hours' > now() limit 1
       ) k on g.key is not null
     ), placed as materialized (
       select d.*, row_number() over (partition by d.stream_id order by d.ord) as place from decided d where d.outcome = 'recorded'
@@ -51,9 +51,11 @@ begin
         200 + coalesce(octet_length(n.message), 0) + coalesce(pg_column_size(n.payload), 0)
       from numbered n order by n.ord
     ), stored as (
-      insert into idempotency_keys (scope, operation, key, body_hash, status, body)
+      insert into idempotency_keys as k (scope, operation, key, body_hash, status, body)
       select n.stream, 'emit-event', n.key, n.body_hash, 201, json_build_object('status', 'recorded', 'seq', n.seq)
       from numbered n where n.key is not null
+      on conflict (scope, operation, key) do update set body_hash = excluded.body_hash, status = excluded.status, body = excluded.body, created_at = now()
+        where k.created_at <= now() - interval '24 hours'
     ), recorded as (
       insert into audit_records (request_id, key_id, actor, session_id, session_city, address, operation, method, path, city, ids, status, code,
         reason, operation_request_id)

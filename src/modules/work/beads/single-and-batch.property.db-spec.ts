@@ -113,4 +113,28 @@ describe('a write that comes alone, and in a batch', () => {
       { numRuns: DEEP ? 100 : 25, endOnFailure: true },
     );
   });
+
+  it.each([
+    ['create_bead', { bead: { title: 't' }, event: { stream: 'alpha', type: 'bead.created', version: 1, actor: 'tester' } }],
+    ['create_beads', { bead: { title: 't' }, event: { stream: 'alpha', type: 'bead.created', version: 1, actor: 'tester' } }],
+    ['emit_event', { stream: 'alpha', type: 'x', actor: 'tester' }],
+    ['emit_events', { stream: 'alpha', type: 'x', actor: 'tester' }],
+  ])('is made anew under a key whose answer is a day old: %s', async (name, item) => {
+    const { db } = alone!;
+    const ask = async (hash: string): Promise<Result[]> => {
+      const one = { ...item, key: `old-${name}`, hash };
+      const { rows } = await sql<Result>`
+        select outcome, seq from ${sql.id(name)}('alpha', ${JSON.stringify(name.endsWith('s') ? [one] : one)}::jsonb)`.execute(db);
+      return rows;
+    };
+    const age = (by: string): Promise<unknown> =>
+      sql`update idempotency_keys set created_at = now() - ${by}::interval where key = ${`old-${name}`}`.execute(db);
+    const [first] = await ask('00ff');
+    await age('23 hours 59 minutes');
+    expect(await ask('ab12')).toMatchObject([{ outcome: 'mismatch' }]);
+    await age('24 hours');
+    const [second] = await ask('ab12');
+    expect([NEW.has(second!.outcome), second!.seq! > first!.seq!]).toEqual([true, true]);
+    expect(await ask('ab12')).toMatchObject([{ outcome: 'replayed' }]);
+  });
 });
