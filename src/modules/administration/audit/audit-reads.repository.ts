@@ -64,13 +64,19 @@ const COLUMNS = sql`
 const KEY_ID = /^[0-9a-f]{12}$/;
 const STATUSES = { accepted: [0, 399], refused: [400, 499], failed: [500, 599] } as const;
 
-/** What indexes find. */
-function found({ cities, city, key }: AuditFilter): RawBuilder<unknown>[] {
-  return [
-    ...(cities === undefined ? [] : [sql`r.city = any(${[...cities]}::text[])`]),
-    ...(city === undefined ? [] : [sql`r.city = ${city}`]),
-    ...(key !== undefined && KEY_ID.test(key) ? [sql`r.key_id = ${key}`] : []),
-  ];
+/** The cities whose records are asked for; undefined: all, and those of no city. */
+function citiesOf({ cities, city }: AuditFilter): readonly string[] | undefined {
+  if (city === undefined) return cities && [...new Set(cities)];
+  return cities === undefined || cities.includes(city) ? [city] : [];
+}
+
+/** Of one city by equality: its index has the records in their order, whatever others have done since. */
+const among = (cities: readonly string[]): RawBuilder<unknown> =>
+  cities.length === 1 ? sql`r.city = ${cities[0]!}` : sql`r.city = any(${[...cities]}::text[])`;
+
+/** What indexes find, within cities. */
+function found({ key }: AuditFilter): RawBuilder<unknown>[] {
+  return key !== undefined && KEY_ID.test(key) ? [sql`r.key_id = ${key}`] : [];
 }
 
 /** What is looked at. */
@@ -90,10 +96,19 @@ export class AuditReadsRepository {
   constructor(private readonly db: Db) {}
 
   /**
-   * Newest first, below a place: up to `limit` that match, among the next `LOOKED_AT` that indexes find, or one more than `limit` where
+   * Newest first, below a place: up to `limit` that match, among the next `lookedAt` that indexes find, or one more than `limit` where
    * these find all. `last` is the last that was looked at, when there may be more behind it.
    */
-  async page(filter: AuditFilter, { requestId, since, until }: AuditTimes, below: Place | undefined, limit: number) {
+  async page(
+    filter: AuditFilter,
+    { requestId, since, until }: AuditTimes,
+    below: Place | undefined,
+    limit: number,
+    lookedAt = LOOKED_AT,
+  ): Promise<{ items: AuditRow[]; last: AuditRow | undefined }> {
+    const cities = citiesOf(filter);
+    const matches = looked(filter);
+    const most = matches === undefined ? limit + 1 : lookedAt;
     const conditions = [
       sql`true`,
       ...found(filter),
@@ -102,22 +117,37 @@ export class AuditReadsRepository {
       ...(until === undefined ? [] : [sql`r.at < ${until}`]),
       ...(below === undefined ? [] : [sql`(r.at, r.id) < (${fromMicroseconds(below.us)}, ${below.id}::bigint)`]),
     ];
-    const matches = looked(filter);
-    const among = matches === undefined ? limit + 1 : LOOKED_AT;
-    const { rows } = await sql<AuditRow & { matched: number; nth: number }>`
-      with looked as materialized (
-        select r.*, ${matches ?? sql`true`} as matches from audit_records r where ${sql.join(conditions, sql` and `)}
-        order by r.at desc, r.id desc limit ${among}
+    // Whoever may see several cities reads nothing of what was done in all others since. The records of one request are found by its id.
+    const apart = cities !== undefined && cities.length > 1 && requestId === undefined;
+    const each = apart ? Math.min(most, Math.max(limit + 1, Math.ceil(lookedAt / cities.length))) : most;
+    const fit = sql.join([...conditions, ...(apart || cities === undefined ? [] : [among(cities)])], sql` and `);
+    const newest = sql`
+      select r.at, r.id, ${matches ?? sql`true`} as matches from audit_records r where ${apart ? sql`r.city = c.name and ` : sql``}${fit}
+      order by r.at desc, r.id desc limit ${each}`;
+    // A city that has more than its share of what is looked at hides what is older: of no city anything below the newest such place counts.
+    const ofCity =
+      each < most
+        ? sql`select l.*, row_number() over (order by l.at desc, l.id desc) = ${each} as is_share from (${newest}) l`
+        : sql`select l.*, false as is_share from (${newest}) l`;
+    const places = apart ? sql`select n.* from unnest(${[...cities]}::text[]) c(name) cross join lateral (${ofCity}) n` : ofCity;
+    const { rows } = await sql<AuditRow & { matched: number; is_edge: boolean }>`
+      with places as materialized (${places} ${each < most ? sql`` : sql`order by at desc, id desc limit ${most}`}), edge as materialized (
+        select p.at, p.id from places p where p.is_share order by p.at desc, p.id desc limit 1
+      ), looked as materialized (
+        select p.at, p.id, p.matches from places p where not exists (select from edge e where (p.at, p.id) < (e.at, e.id))
+        order by p.at desc, p.id desc limit ${most}
       ), counted as (
-        select l.*, count(*) filter (where l.matches) over w as matched, row_number() over w as nth
+        select l.*, count(*) filter (where l.matches) over w as matched,
+          row_number() over w = ${most} or exists (select from edge e where e.at = l.at and e.id = l.id) as is_edge
         from looked l window w as (order by l.at desc, l.id desc rows unbounded preceding)
       )
-      select ${COLUMNS}, r.matches, r.matched, r.nth from counted r
-      where (r.matches and r.matched <= ${limit}) or r.nth = ${among} or (r.matches and r.matched = ${limit + 1})
+      select ${COLUMNS}, n.matches, n.matched, n.is_edge from counted n
+      cross join lateral (select r.* from audit_records r where r.at = n.at and r.id = n.id limit 1) r
+      where (n.matches and n.matched <= ${limit}) or n.is_edge or (n.matches and n.matched = ${limit + 1})
       order by r.at desc, r.id desc`.execute(this.db);
     const items = rows.filter((row) => row.matches && row.matched <= limit);
     const beyond = rows.find((row) => row.matched > limit);
-    const last = beyond !== undefined ? items.at(-1) : rows.find((row) => row.nth === among);
+    const last = beyond !== undefined ? items.at(-1) : rows.find((row) => row.is_edge);
     return { items, last };
   }
 
@@ -130,7 +160,9 @@ export class AuditReadsRepository {
     { xid, id }: Position,
     limit: number,
   ): Promise<{ items: AuditRow[]; position: Position; more: boolean }> {
-    const matches = sql.join([looked(filter) ?? sql`true`, ...found(filter).map((part) => sql`coalesce(${part}, false)`)], sql` and `);
+    const cities = citiesOf(filter);
+    const parts = [...found(filter), ...(cities === undefined ? [] : [among(cities)])];
+    const matches = sql.join([looked(filter) ?? sql`true`, ...parts.map((part) => sql`coalesce(${part}, false)`)], sql` and `);
     const { rows } = await sql<AuditRow>`
       select ${COLUMNS}, ${matches} as matches from audit_records r
       where (r.xid, r.id) > (${xid}::bigint, ${id}::bigint) and r.xid < pg_snapshot_xmin(pg_current_snapshot())::text::bigint

@@ -1,0 +1,95 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { cloneDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { plansOf, rowsRead } from '../../../../test/support/plans.js';
+import { createDb, createPool, type Db, type PgPool } from '../../../platform/database/database.js';
+import { AuditReadsRepository, type AuditFilter } from './audit-reads.repository.js';
+
+const EVERYTHING: AuditFilter = { cities: undefined, city: undefined, key: undefined, operation: undefined, outcome: undefined };
+const ANY_TIME = { requestId: undefined, since: undefined, until: undefined };
+
+let database: TestDatabase;
+let pool: PgPool;
+let db: Db;
+
+beforeEach(async () => {
+  database = await cloneDatabase();
+  pool = createPool(database.url);
+  db = createDb(pool);
+});
+afterEach(async () => {
+  await pool.end();
+  await database.drop();
+});
+
+/** Records of `of`, an SQL expression over `n` that says whose the nth is, a second after each other. */
+async function record(of: string, count: number): Promise<void> {
+  await sql`
+    insert into audit_records (request_id, actor, operation, method, path, city, ids, status, at)
+    select 'r' || n, 'a', case when n % 3 = 0 then 'third' else 'other' end, 'POST', '/', ${sql.raw(of)}, '{}', 201, '2026-01-01Z'::timestamptz + n * interval '1 second'
+    from generate_series(1, ${count}::int) n`.execute(db);
+  await sql`analyze audit_records`.execute(db);
+}
+
+describe('the records of some cities', () => {
+  it('are read without those that all others have made since', async () => {
+    await record(`case when n <= 1000 then 'quiet-' || n % 20 else 'loud' end`, 4_000);
+    const quiet = Array.from({ length: 20 }, (_, n) => `quiet-${n}`);
+    for (const [cities, newest] of [
+      [['quiet-7'], 987],
+      [quiet, 1_000],
+    ] as const) {
+      const nodes = await plansOf(pool, async (traced) => {
+        const page = await new AuditReadsRepository(traced).page({ ...EVERYTHING, cities }, ANY_TIME, undefined, 5);
+        expect([page.items.length, page.items[0]!.request_id]).toEqual([5, `r${newest}`]);
+      });
+      // Each city's newest, and what is shown of these once more.
+      expect(Math.round(rowsRead(nodes, 'audit_records'))).toBeLessThanOrEqual(6 * cities.length + 6);
+    }
+  });
+
+  it('come in pages that leave out none, also of the city of which there are most', async () => {
+    await record(`case when n % 7 = 0 then 'quiet' when n % 5 = 0 then 'other' when n between 31 and 50 then 'unseen' else 'loud' end`, 90);
+    const reads = new AuditReadsRepository(db);
+    const paged = async (filter: AuditFilter, limit: number, lookedAt?: number): Promise<string[]> => {
+      const seen: string[] = [];
+      let below: Parameters<typeof reads.page>[2];
+      do {
+        const page = await reads.page(filter, ANY_TIME, below, limit, lookedAt);
+        expect(page.items.length).toBeLessThanOrEqual(limit);
+        seen.push(...page.items.map((row) => row.request_id!));
+        below = page.last;
+      } while (below !== undefined);
+      return seen;
+    };
+    for (const cities of [['loud', 'quiet'], ['quiet', 'other', 'loud', 'none'], ['quiet']])
+      for (const operation of [undefined, 'third']) {
+        const { rows } = await sql<{ id: string }>`
+          select request_id as id from audit_records where city = any(${cities}::text[]) and (operation = ${operation ?? ''} or ${operation === undefined})
+          order by at desc`.execute(db);
+        const filter = { ...EVERYTHING, cities, operation };
+        for (const [limit, lookedAt] of [
+          [100, undefined],
+          [3, undefined],
+          [1, 4],
+          [3, 9],
+        ] as const)
+          expect(await paged(filter, limit, lookedAt)).toEqual(rows.map(({ id }) => id));
+      }
+  });
+
+  it('are of the cities that are seen, whichever is asked for', async () => {
+    await record(`case when n % 2 = 0 then 'mine' else 'theirs' end`, 4);
+    const of = async (filter: Partial<AuditFilter>, requestId?: string): Promise<string[]> =>
+      (await new AuditReadsRepository(db).page({ ...EVERYTHING, ...filter }, { ...ANY_TIME, requestId }, undefined, 10)).items.map(
+        (row) => row.request_id!,
+      );
+    expect(await of({ cities: ['mine', 'more'] })).toEqual(['r4', 'r2']);
+    expect(await of({ cities: ['mine', 'more'], city: 'mine' })).toEqual(['r4', 'r2']);
+    expect(await of({ cities: ['mine', 'more'], city: 'theirs' })).toEqual([]);
+    expect(await of({ city: 'theirs' })).toEqual(['r3', 'r1']);
+    expect(await of({ cities: [] })).toEqual([]);
+    expect(await of({ cities: ['mine', 'more'] }, 'r2')).toEqual(['r2']);
+    expect(await of({ cities: ['mine', 'more'] }, 'r3')).toEqual([]);
+  });
+});
