@@ -703,6 +703,22 @@ export const WORK: readonly Guard[] = [
     name: 'stream by stream',
   },
   {
+    guard: 'A search keeps what it has found in the time that there is.',
+    file: 'src/modules/administration/search/search.service.ts',
+    find: 'if (all === undefined) break;',
+    replace: 'if (all === undefined) return { of: all, most };',
+    test: 'src/modules/administration/search/search.db-spec.ts',
+    name: 'keeps what it has found',
+  },
+  {
+    guard: 'A search of a caller’s own cities makes words only of what may have those that are looked for.',
+    file: 'src/modules/administration/search/search.repository.ts',
+    find: 'case when ${may} then ${fits} else false end',
+    replace: 'case when ${may} or true then ${fits} else false end',
+    test: 'src/modules/administration/search/search.db-spec.ts',
+    name: 'makes words only of what has those',
+  },
+  {
     guard: 'What a search has not looked at says nothing of cities that the caller may not see.',
     file: 'src/modules/administration/search/search.service.ts',
     find: 'const apart = caller.cities !== undefined;',

@@ -9,6 +9,8 @@ export interface Wanted {
   readonly text: string;
   /** A `tsquery` that the words of a text fit, or a name; undefined when it has none to look for. */
   readonly query: string | undefined;
+  /** Patterns that a text with all of the words is like, whatever else: they cost much less than its words. Undefined when only a name can fit. */
+  readonly patterns: readonly string[] | undefined;
 }
 
 /** Only letters and digits become words, so that nothing in a text is an operator. */
@@ -19,5 +21,6 @@ export function wantedOf(text: string): Wanted {
   // A name is one lexeme, whatever is in it: `search_words` of the database has both.
   const name = isLong(text) ? [`'=${text.replaceAll('\\', '\\\\').replaceAll("'", "''")}':*`] : [];
   const query = [...(words.some(isLong) ? [`(${all.join(' & ')})`] : []), ...name].join(' | ');
-  return { text, query: query === '' ? undefined : query };
+  const patterns = words.some(isLong) ? words.map((word) => `%${word.slice(0, LONGEST_WORD)}%`) : undefined;
+  return { text, query: query === '' ? undefined : query, patterns };
 }

@@ -7,9 +7,9 @@ import { ANYBODY } from '../../../contract/principal.js';
 import { createDb, createPool, type Db } from '../../../platform/database/database.js';
 import { SearchRepository } from './search.repository.js';
 import { SearchQuery, type SearchOutputBody } from './search.schemas.js';
-import { SearchService } from './search.service.js';
+import { SearchService, type SearchLimits } from './search.service.js';
 
-const LIMITS = { ranked: 5_000, own: 20_000, ms: 10_000 };
+const LIMITS = { ranked: 5_000, own: 20_000, first: 2_000, ms: 10_000 };
 
 let database: TestDatabase;
 let db: Db;
@@ -102,6 +102,69 @@ describe('a search', () => {
       partial_errors: ['bead: the newest 2 were looked at'],
     });
     expect(await search('nothing', { kinds: 'bead' }, ['beta'], { ...LIMITS, own: 3 })).toEqual({ items: [] });
+  });
+
+  it('keeps what it has found among the newest of a caller’s own, when there is no time for all', async () => {
+    const asked: number[] = [];
+    class Long extends SearchRepository {
+      override async look(...args: Parameters<SearchRepository['look']>): ReturnType<SearchRepository['look']> {
+        asked.push(args[2].most);
+        if (args[2].most > 2) await this.late();
+        return super.look(...args);
+      }
+      late(): Promise<unknown> {
+        return db.transaction().execute(async (tx) => {
+          await sql`set local statement_timeout = 1`.execute(tx);
+          await sql`select pg_sleep(10)`.execute(tx);
+        });
+      }
+    }
+    const long = (limits: Partial<SearchLimits>) =>
+      new SearchService(new Long(db)).search(
+        SearchQuery.parse({ q: 'login', kinds: 'bead' }),
+        { ...ANYBODY, cities: ['alpha'] },
+        { ...LIMITS, first: 2, ...limits },
+      );
+    const answer = await long({ ms: 1_000_000_000 });
+    expect(answer.items.map(({ id }) => id)).toEqual(['al-12', 'al-1']);
+    expect([asked, answer.partial_errors]).toEqual([[2, 20_000], ['bead: the newest 2 were looked at']]);
+    // Nor does it begin what it knows to take too long.
+    asked.length = 0;
+    expect((await long({ own: 1_000_000_000 })).items).toHaveLength(2);
+    expect(asked.every((most) => most < 1_000_000)).toBe(true);
+  });
+
+  it('makes words only of what has those that are looked for, of a caller’s own', async () => {
+    const other = await cloneDatabase();
+    const own = createDb(createPool(other.url, { max: 2 }));
+    try {
+      const { streamId } = await registerCity(own, 'alpha', '/alpha');
+      await sql`
+        insert into beads (stream_id, id, title)
+        select ${streamId}, 'al-' || n, case n when 1 then 'Lost AND found' else 'Lost like many' end from generate_series(1, 50) n`.execute(
+        own,
+      );
+      await sql`alter function search_words rename to words_of`.execute(own);
+      await sql`
+        create function search_words(p_names text[], p_text text) returns tsvector language plpgsql immutable as $$
+        begin
+          if p_text = 'Lost like many' and not '{al-50}' <@ p_names then raise 'words of %', p_names; end if;
+          return words_of(p_names, p_text);
+        end $$`.execute(own);
+      const search = async (q: string): Promise<string[]> =>
+        (
+          await new SearchService(new SearchRepository(own)).search(
+            SearchQuery.parse({ q, kinds: 'bead' }),
+            { ...ANYBODY, cities: ['alpha'] },
+            LIMITS,
+          )
+        ).items.map(({ id }) => id);
+      expect(await search('Foun lOst')).toEqual(['al-1']);
+      expect(await search('AL-50')).toEqual(['al-50']);
+    } finally {
+      await own.destroy();
+      await other.drop();
+    }
   });
 
   it('leaves out a kind that takes too long, and says so', async () => {

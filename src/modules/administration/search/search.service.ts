@@ -9,10 +9,12 @@ export interface SearchLimits {
   /** Hits of a kind that are ranked, and things of a caller's own cities that are looked at. */
   readonly ranked: number;
   readonly own: number;
+  /** Of the caller's own so many are looked at first: how long that takes says how many more there is time for. */
+  readonly first: number;
   /** How long one kind is looked for, in milliseconds. */
   readonly ms: number;
 }
-const LIMITS: SearchLimits = { ranked: 5_000, own: 20_000, ms: 1_000 };
+const LIMITS: SearchLimits = { ranked: 5_000, own: 20_000, first: 2_000, ms: 1_000 };
 
 /** Finds what a caller may see by a name, or by words. */
 @Injectable()
@@ -26,12 +28,12 @@ export class SearchService {
     const apart = caller.cities !== undefined;
     const scope = { cities: visible, apart, limit, most: apart ? limits.own : limits.ranked };
     const wanted = wantedOf(q);
-    const found: [SearchKind, Found | undefined][] = [];
+    const found: [SearchKind, Looked][] = [];
     // One after the other: a search is typed a letter at a time, and takes no more than one connection.
     for (const kind of SEARCH_KINDS)
-      if (kinds === undefined || kinds.includes(kind)) found.push([kind, await this.#look(kind, wanted, scope, limits.ms)]);
-    const hits = found.flatMap(([kind, of]) => (of?.hits ?? []).map((row) => [row.rank, toHit(kind, row)] as const));
-    const why = found.flatMap(([kind, of]) => whyPartial(kind, of, scope));
+      if (kinds === undefined || kinds.includes(kind)) found.push([kind, await this.#look(kind, wanted, scope, limits)]);
+    const hits = found.flatMap(([kind, { of }]) => (of?.hits ?? []).map((row) => [row.rank, toHit(kind, row)] as const));
+    const why = found.flatMap(([kind, looked]) => whyPartial(kind, looked, apart));
     return {
       items: hits
         .toSorted(([a], [b]) => a - b)
@@ -41,8 +43,28 @@ export class SearchService {
     };
   }
 
+  /**
+   * Of a caller's own cities the newest are looked at first, and then as many as there is time for, until half of it is used: what was found is kept,
+   * whatever the rest takes. Each look is at all of them, so that hits are ranked in one place.
+   */
+  async #look(kind: SearchKind, wanted: Wanted, scope: SearchScope, { first, ms }: SearchLimits): Promise<Looked> {
+    const begun = performance.now();
+    let most = scope.apart ? Math.min(first, scope.most) : scope.most;
+    let of = await this.#lookAt(kind, wanted, { ...scope, most }, ms);
+    for (let since = begun; of?.cut === true && most < scope.most;) {
+      const now = performance.now();
+      const more = Math.min(scope.most, Math.floor((most * (ms / 2 - (now - begun))) / Math.max(1, now - since)));
+      since = now;
+      const all =
+        more < 2 * most && more < scope.most ? undefined : await this.#lookAt(kind, wanted, { ...scope, most: more }, Math.ceil(ms / 2));
+      if (all === undefined) break;
+      [of, most] = [all, more];
+    }
+    return { of, most };
+  }
+
   /** Undefined when it takes too long. */
-  async #look(kind: SearchKind, wanted: Wanted, scope: SearchScope, ms: number): Promise<Found | undefined> {
+  async #lookAt(kind: SearchKind, wanted: Wanted, scope: SearchScope, ms: number): Promise<Found | undefined> {
     try {
       return await this.repository.look(kind, wanted, scope, ms);
     } catch (error) {
@@ -52,9 +74,17 @@ export class SearchService {
   }
 }
 
-function whyPartial(kind: SearchKind, found: Found | undefined, { apart, most }: SearchScope): string[] {
-  if (found === undefined) return [`${kind}: this takes too long; more letters help`];
-  if (!found.cut) return [];
+/** What one kind has come to. */
+interface Looked {
+  /** Undefined when it took too long. */
+  readonly of: Found | undefined;
+  /** What was looked at, at the most. */
+  readonly most: number;
+}
+
+function whyPartial(kind: SearchKind, { of, most }: Looked, apart: boolean): string[] {
+  if (of === undefined) return [`${kind}: this takes too long; ${apart ? 'try again later' : 'more letters help'}`];
+  if (!of.cut) return [];
   return [apart ? `${kind}: the newest ${most} were looked at` : `${kind}: too many fit; some of them were looked at`];
 }
 
