@@ -129,7 +129,8 @@ export class AuditReadsRepository {
       each < most
         ? sql`select l.*, row_number() over (order by l.at desc, l.id desc) = ${each} as is_share from (${newest}) l`
         : sql`select l.*, false as is_share from (${newest}) l`;
-    const places = apart ? sql`select n.* from unnest(${[...cities]}::text[]) c(name) cross join lateral (${ofCity}) n` : ofCity;
+    const named = apart ? sql`unnest(${[...cities]}::text[])` : sql`(values (null::text))`;
+    const places = sql`select n.* from ${named} c(name) cross join lateral (${ofCity}) n`;
     const { rows } = await sql<AuditRow & { matched: number; is_edge: boolean }>`
       with places as materialized (${places} ${each < most ? sql`` : sql`order by at desc, id desc limit ${most}`}), edge as materialized (
         select p.at, p.id from places p where p.is_share order by p.at desc, p.id desc limit 1

@@ -59,10 +59,8 @@ interface Source {
   readonly rows: RawBuilder<unknown>;
   readonly waits: RawBuilder<boolean>;
 }
-const SOURCES: Readonly<Record<InboxKind, Source>> = {
-  bead: { kind: 'bead', shown: BEAD, rows: sql`beads x`, waits: BEAD_WAITS },
-  mail: { kind: 'mail', shown: MAIL, rows: sql`messages x`, waits: MAIL_WAITS },
-};
+const BEADS: Source = { kind: 'bead', shown: BEAD, rows: sql`beads x`, waits: BEAD_WAITS };
+const MESSAGES: Source = { kind: 'mail', shown: MAIL, rows: sql`messages x`, waits: MAIL_WAITS };
 
 /** The oldest of a kind. Of some cities each is looked at alone: whoever may see a few reads nothing of what waits in all others. */
 function oldest(
@@ -102,9 +100,9 @@ export class InboxRepository {
   }: InboxScope & { readonly after: InboxPlace | undefined; readonly limit: number }): Promise<InboxRow[]> {
     const { rows } = await sql<InboxRow>`
       select w.* from (
-        (${oldest(SOURCES.bead, scope, after, limit + 1)})
+        (${oldest(BEADS, scope, after, limit + 1)})
         union all
-        (${oldest(SOURCES.mail, scope, after, limit + 1)})
+        (${oldest(MESSAGES, scope, after, limit + 1)})
       ) w order by w.since, w.kind, w.stream_id, w.id limit ${limit + 1}`.execute(this.db);
     return rows;
   }
@@ -123,9 +121,9 @@ export class InboxRepository {
   async count({ most, ...scope }: InboxScope & { readonly most: number }): Promise<Readonly<Record<InboxKind, number>>> {
     const { rows } = await sql<Record<InboxKind, number>>`
       select b.n as bead, m.n as mail from (
-        select count(*) as n from (${some(SOURCES.bead, scope, most + 1)}) f
+        select count(*) as n from (${some(BEADS, scope, most + 1)}) f
       ) b cross join (
-        select count(*) as n from (${some(SOURCES.mail, scope, most + 1)}) f
+        select count(*) as n from (${some(MESSAGES, scope, most + 1)}) f
       ) m`.execute(this.db);
     return rows[0]!;
   }
