@@ -265,8 +265,8 @@ export const CONFIGURATION: readonly Guard[] = [
   {
     guard: 'No city is brought up on a disk that does not answer.',
     file: 'src/modules/administration/bring-up/city-initializer.ts',
-    find: '(await this.composer.answers(dir)) ? configHash(dir) : undefined',
-    replace: '(await this.composer.answers(dir)) || dir !== "" ? configHash(dir) : undefined',
+    find: '(await this.composer.answers(dir)) ? configHash(dir, signal) : undefined',
+    replace: '(await this.composer.answers(dir)) || dir !== "" ? configHash(dir, signal) : undefined',
     test: 'src/modules/administration/bring-up/city-initializer.spec.ts',
     name: 'a disk that does not answer',
   },

@@ -548,6 +548,22 @@ export const WORK: readonly Guard[] = [
     test: CITY_STATE,
   },
   {
+    guard: 'The files of a city that fails are hashed within one bound for all folders.',
+    file: 'src/modules/administration/bring-up/city-files.ts',
+    find: 'tree.digests(folder, allowance)',
+    replace: 'tree.digests(folder, { ...allowance })',
+    test: 'src/modules/administration/bring-up/city-initializer.spec.ts',
+    name: 'hashes no more than composing reads',
+  },
+  {
+    guard: 'Files of a failed city that take long to look at are looked at less often.',
+    file: KEEPER,
+    find: 'if (begun < (this.#rests.get(id) ?? 0)) return undefined;',
+    replace: '',
+    test: KEEPER_SPEC,
+    name: 'where that takes long',
+  },
+  {
     guard: 'A city is held as long as it is tried, however long that takes.',
     file: KEEPER,
     find: '() => this.state.renew(this.db, held),',

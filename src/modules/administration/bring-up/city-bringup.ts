@@ -49,13 +49,13 @@ export class CityBringUp {
     } catch (error) {
       if (!(error instanceof InitFailure)) throw error;
       const { code, message, failureClass } = error;
-      return { failure: { code, message, failureClass, configHash: (await this.hashOf(held.dir)) ?? null } };
+      return { failure: { code, message, failureClass, configHash: (await this.hashOf(held.dir, signal)) ?? null } };
     }
   }
 
   /** As that of the initializer. */
-  hashOf(dir: string): Promise<string | undefined> {
-    return this.initializer.hashOf(dir);
+  hashOf(dir: string, signal: AbortSignal): Promise<string | undefined> {
+    return this.initializer.hashOf(dir, signal);
   }
 
   /** The city serves from this transaction on, which holds the lock of its work. Answers the events that belong to it. @throws CityLost */

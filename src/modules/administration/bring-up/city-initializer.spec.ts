@@ -135,6 +135,16 @@ describe('CityInitializer', () => {
     }
     expect(seen.size).toBe(6);
   });
+
+  it('hashes no more than composing reads, of all folders together, and not longer than anybody wants it', async () => {
+    await write('agents/a/prompt.md', 'a');
+    await write('prompts/p.md', 'p');
+    const before = [await configHash(dir), await configHash(dir, undefined, { files: 3, bytes: 1_000_000 })];
+    await write('prompts/p.md', 'another');
+    expect(await configHash(dir)).not.toBe(before[0]);
+    expect(await configHash(dir, undefined, { files: 3, bytes: 1_000_000 })).toBe(before[1]);
+    await expect(configHash(dir, AbortSignal.abort(new Error('over')))).rejects.toThrow('over');
+  });
 });
 
 describe('phases', () => {

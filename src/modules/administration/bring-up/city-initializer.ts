@@ -35,7 +35,7 @@ export class CityInitializer {
   /** @throws InitFailure when the city cannot come up; whatever `publish` throws, and why `signal` aborts, goes through. */
   async initialize({ name, dir }: InitializedCity, publish: (phase: Phase) => Promise<void>, signal?: AbortSignal): Promise<Initialized> {
     await publish('loading_config');
-    const hash = await this.hashOf(dir);
+    const hash = await this.hashOf(dir, signal);
     if (hash === undefined) throw new InitFailure('city_config_failed', 'the disk with the files of the city does not answer', 'transient');
     await requireDirectory(dir);
     const unfetched = await this.#fetchPacks({ name, path: dir }, signal);
@@ -49,8 +49,8 @@ export class CityInitializer {
   }
 
   /** A hash of what an initialization reads, as `configHash`; undefined while the disk with it does not answer. */
-  async hashOf(dir: string): Promise<string | undefined> {
-    return (await this.composer.answers(dir)) ? configHash(dir) : undefined;
+  async hashOf(dir: string, signal?: AbortSignal): Promise<string | undefined> {
+    return (await this.composer.answers(dir)) ? configHash(dir, signal) : undefined;
   }
 
   /** Brings what the lock pins; a pin that nothing needs may fail, so whether it matters is for composing to say. */

@@ -35,6 +35,8 @@ interface Try {
 let tries: Try[];
 /** A directory whose disk does not answer. */
 let silent: string | undefined;
+/** How often files were looked at. */
+let looks: number;
 const lifecycles: Lifecycle[] = [];
 const stop = (): Promise<unknown> => Promise.all(lifecycles.splice(0).map((lifecycle) => lifecycle.stop()));
 
@@ -53,6 +55,7 @@ afterEach(stop);
 beforeEach(async () => {
   tries = [];
   silent = undefined;
+  looks = 0;
   await sql`delete from cities`.execute(db);
   await failed('alpha');
 });
@@ -80,7 +83,10 @@ const initializer = {
       signal!.addEventListener('abort', () => reject(signal!.reason as Error));
     });
   },
-  hashOf: (dir) => Promise.resolve(dir === silent ? undefined : 'h1'),
+  hashOf: (dir) => {
+    looks++;
+    return Promise.resolve(dir === silent ? undefined : 'h1');
+  },
 } satisfies Pick<CityInitializer, 'initialize' | 'hashOf'>;
 
 /** A worker's keeper: what it does in one look. */
@@ -128,6 +134,17 @@ it('looks at the files of a failed city once their disk answers', async () => {
   await look();
   expect(await hash()).toBe('h1');
   expect(tries).toHaveLength(1);
+});
+
+it.each([
+  ['at the next look', 20, 2],
+  ['later, where that takes long', 1_000_000_000, 1],
+])('looks again at the files of a failed city %s', async (_when, rests, count) => {
+  await sql`update cities set next_retry_at = now() + interval '1 hour', config_hash = 'h1'`.execute(db);
+  const look = keeper('one', { rests });
+  await look();
+  await look();
+  expect([looks, tries]).toEqual([count, []]);
 });
 
 describe('a try that takes longer than its lease', () => {

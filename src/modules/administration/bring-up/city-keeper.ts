@@ -13,6 +13,8 @@ import { CityBringUp, CityLost } from './city-bringup.js';
 import { CityStateRepository, LEASE_MS, type FailedCity, type Failure, type HeldCity } from './city-state.repository.js';
 
 const TICK_MS = 1_000;
+/** The files of a failed city are looked at so often at least, however long that takes. */
+const MOST_REST_MS = 60_000;
 /** Failed cities looked at in one tick; the due ones come first. */
 const BATCH = 200;
 const AT_ONCE = 4;
@@ -24,6 +26,8 @@ export class KeeperTimings {
   readonly renewMs: number = 10_000;
   /** Longer than packs may take to be fetched: a try that hangs does not keep its city from other workers for ever. */
   readonly tryMs: number = 10 * 60_000;
+  /** Files of a failed city are looked at again after so many times as long as that took. */
+  readonly rests: number = 20;
 
   constructor(overrides: Partial<KeeperTimings> = {}) {
     Object.assign(this, overrides);
@@ -38,6 +42,8 @@ export class KeeperTimings {
 export class CityKeeper implements OnApplicationBootstrap {
   /** What is tried, by the city. */
   readonly #tries = new Map<number, Promise<void>>();
+  /** Until when the files of a city are not looked at, by the city. */
+  readonly #rests = new Map<number, number>();
   readonly #stop = new AbortController();
 
   constructor(
@@ -63,13 +69,15 @@ export class CityKeeper implements OnApplicationBootstrap {
 
   /** One look at the waiting cities; it ends when the last of them is tried, not when that has an end. */
   async #tick(signal: AbortSignal): Promise<void> {
-    const waiting = (await this.state.waiting(this.db, BATCH)).filter(({ id }) => !this.#tries.has(id));
+    const found = await this.state.waiting(this.db, BATCH);
+    for (const id of this.#rests.keys()) if (!found.some((city) => city.id === id)) this.#rests.delete(id);
+    const waiting = found.filter(({ id }) => !this.#tries.has(id));
     await atOnce(AT_ONCE, waiting, (city) => this.#look(city, signal), signal);
   }
 
   async #look(city: FailedCity, signal: AbortSignal): Promise<void> {
     if (!city.due) {
-      const hash = await this.bringUp.hashOf(city.dir);
+      const hash = await this.#hashOf(city, signal);
       if (hash === undefined) return;
       // Whoever failed it from outside has not seen its files: they count as changed once they differ from now.
       if (city.config_hash === null) return this.state.rememberFiles(this.db, city.id, hash);
@@ -81,6 +89,22 @@ export class CityKeeper implements OnApplicationBootstrap {
     if (held === undefined) return;
     const trying = this.#retry(held, this.#stop.signal).finally(() => this.#tries.delete(held.id));
     this.#tries.set(held.id, trying);
+  }
+
+  /** Undefined where the files are not to be looked at now: what takes long is not done every second. */
+  async #hashOf({ id, dir }: FailedCity, signal: AbortSignal): Promise<string | undefined> {
+    const begun = performance.now();
+    if (begun < (this.#rests.get(id) ?? 0)) return undefined;
+    try {
+      const hash = await this.bringUp.hashOf(dir, signal);
+      const now = performance.now();
+      const rest = Math.min(MOST_REST_MS, this.timings.rests * (now - begun));
+      if (rest > TICK_MS) this.#rests.set(id, now + rest);
+      return hash;
+    } catch (error) {
+      if (signal.aborted) return undefined;
+      throw error;
+    }
   }
 
   async #retry(held: HeldCity, signal: AbortSignal): Promise<void> {
