@@ -203,7 +203,7 @@ export interface paths {
         head?: never;
         /**
          * Suspend or resume a running city
-         * @description A suspended city keeps everything and starts nothing: its agents are stopped. What is suspended already is left as it is.
+         * @description A suspended city keeps everything and starts nothing: its agents are stopped. Where it is so already nothing changes, and the event comes all the same.
          */
         patch: operations["patch-v0-city-by-city-name"];
         trace?: never;

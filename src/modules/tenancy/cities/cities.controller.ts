@@ -58,7 +58,7 @@ export class CitiesController {
     example: { suspended: true },
     summary: 'Suspend or resume a running city',
     description:
-      'A suspended city keeps everything and starts nothing: its agents are stopped. What is suspended already is left as it is.',
+      'A suspended city keeps everything and starts nothing: its agents are stopped. Where it is so already nothing changes, and the event comes all the same.',
     tag: 'cities',
     response: OKResponseBody,
     problems: ['invalid_request', 'city_not_found'],
