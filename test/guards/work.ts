@@ -727,6 +727,14 @@ export const WORK: readonly Guard[] = [
     name: 'keeps what it has found',
   },
   {
+    guard: 'A search of a caller’s own cities takes capitals of every alphabet for small letters.',
+    file: 'src/modules/administration/search/search.repository.ts',
+    find: 'lower((${said}) collate "default") like all',
+    replace: 'lower(${said}) like all',
+    test: 'src/modules/administration/search/search.db-spec.ts',
+    name: 'takes a capital for a small letter',
+  },
+  {
     guard: 'A search of a caller’s own cities makes words only of what may have those that are looked for.',
     file: 'src/modules/administration/search/search.repository.ts',
     find: 'case when ${may} then ${fits} else false end',

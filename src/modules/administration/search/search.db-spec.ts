@@ -81,6 +81,12 @@ describe('a search', () => {
     expect(await found('écrire')).toEqual(['bead alpha al-12']);
   });
 
+  it('takes a capital for a small letter, in every alphabet and on either way', async () => {
+    await putSession(database.url, 'alpha', { id: 'al-8', alias: 'worker', token: false });
+    await sql`update sessions set title = 'Ärger' where id = 'al-8'`.execute(db);
+    for (const cities of [undefined, ['alpha']]) expect(await found('ärger', {}, cities)).toEqual(['session alpha al-8']);
+  });
+
   it('keeps to kinds, to cities, and to what the caller may see', async () => {
     expect(await found('login', { kinds: 'mail,agent' })).toEqual(['agent alpha rig/loginer', 'mail alpha al-20']);
     expect(await found('login', { cities: 'beta' })).toEqual(['bead beta be-1']);
