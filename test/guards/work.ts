@@ -627,8 +627,8 @@ export const WORK: readonly Guard[] = [
   {
     guard: 'The inbox of some cities reads nothing of what waits in all others.',
     file: 'src/modules/administration/inbox/inbox.repository.ts',
-    find: 'return names === undefined\n    ? sql`${shown} from',
-    replace: 'return names === undefined || names.length > 0\n    ? sql`${shown} from',
+    find: 'return areApart(names)\n    ? sql`${shown} from',
+    replace: 'return areApart(names) && names?.length === 0\n    ? sql`${shown} from',
     test: 'src/modules/administration/inbox/inbox.db-spec.ts',
     name: 'reads nothing of what waits in other cities',
   },

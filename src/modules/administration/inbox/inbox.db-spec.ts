@@ -85,6 +85,13 @@ describe('the inbox', () => {
         });
         for (const table of ['beads', 'messages']) expect([table, Math.round(rowsRead(nodes, table))]).toEqual([table, 2 * n]);
       }
+      // Of very many, which have most of what there is, none is looked at alone.
+      const names = ['loud', ...Array.from({ length: 100 }, (_, i) => `quiet-${i}`)];
+      const nodes = await plansOf(pool, async (traced) => {
+        const page = await new InboxRepository(traced).page({ names, kinds: ['bead'], after: undefined, limit: 1_000 });
+        expect(page).toHaveLength(1_001);
+      });
+      expect(nodes.filter((node) => node['Relation Name'] === 'beads').map((node) => node['Actual Loops'])).toEqual([1]);
     } finally {
       await pool.end();
       await other.drop();
