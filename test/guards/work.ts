@@ -564,6 +564,14 @@ export const WORK: readonly Guard[] = [
     name: 'where that takes long',
   },
   {
+    guard: 'Files of a failed city are looked at as soon as their disk answers again.',
+    file: KEEPER,
+    find: 'if (hash !== undefined && rest > TICK_MS)',
+    replace: 'if (rest > TICK_MS)',
+    test: KEEPER_SPEC,
+    name: 'where their disk did not answer',
+  },
+  {
     guard: 'A city is held as long as it is tried, however long that takes.',
     file: KEEPER,
     find: '() => this.state.renew(this.db, held),',

@@ -137,9 +137,11 @@ it('looks at the files of a failed city once their disk answers', async () => {
 });
 
 it.each([
-  ['at the next look', 20, 2],
-  ['later, where that takes long', 1_000_000_000, 1],
-])('looks again at the files of a failed city %s', async (_when, rests, count) => {
+  ['at the next look', 20, 2, undefined],
+  ['later, where that takes long', 1_000_000_000, 1, undefined],
+  ['at the next look, where their disk did not answer', 1_000_000_000, 2, '/nowhere/alpha'],
+])('looks again at the files of a failed city %s', async (_when, rests, count, unanswered) => {
+  silent = unanswered;
   await sql`update cities set next_retry_at = now() + interval '1 hour', config_hash = 'h1'`.execute(db);
   const look = keeper('one', { rests });
   await look();

@@ -99,7 +99,8 @@ export class CityKeeper implements OnApplicationBootstrap {
       const hash = await this.bringUp.hashOf(dir, signal);
       const now = performance.now();
       const rest = Math.min(MOST_REST_MS, this.timings.rests * (now - begun));
-      if (rest > TICK_MS) this.#rests.set(id, now + rest);
+      // A disk that does not answer takes long, too: once it does, its files are looked at at once.
+      if (hash !== undefined && rest > TICK_MS) this.#rests.set(id, now + rest);
       return hash;
     } catch (error) {
       if (signal.aborted) return undefined;
