@@ -89,10 +89,26 @@ export const AUDIT: readonly Guard[] = [
   {
     guard: 'Who did what in some cities is read without what was done in all others.',
     file: READS,
-    find: 'const apart = cities !== undefined && cities.length > 1 && requestId === undefined;',
-    replace: 'const apart = cities !== undefined && cities.length > 20 && requestId === undefined;',
+    find: 'cities.length > 1 && cities.length <= MOST_APART',
+    replace: 'cities.length > 20 && cities.length <= MOST_APART',
     test: 'src/modules/administration/audit/audit-reads.db-spec.ts',
     name: 'without those that all others have made since',
+  },
+  {
+    guard: 'What a key has done is read without what else was done in the cities that are seen.',
+    file: READS,
+    find: 'requestId !== undefined || found(filter).length > 0',
+    replace: 'requestId !== undefined || found(filter).length > 1',
+    test: 'src/modules/administration/audit/audit-reads.db-spec.ts',
+    name: 'as those of a key are',
+  },
+  {
+    guard: 'Records of some cities that no index finds are looked for within one bound.',
+    file: READS,
+    find: 'Math.ceil(lookedAt / cities.length)',
+    replace: 'Math.max(limit + 1, Math.ceil(lookedAt / cities.length))',
+    test: 'src/modules/administration/audit/audit-reads.db-spec.ts',
+    name: 'those of 20 that match',
   },
   {
     guard: 'A page of what was done in some cities leaves out nothing of a busy one.',

@@ -22,11 +22,11 @@ afterEach(async () => {
   await database.drop();
 });
 
-/** Records of `of`, an SQL expression over `n` that says whose the nth is, a second after each other. */
+/** Records of `of`, an SQL expression over `n` that says whose the nth is, three at a time. */
 async function record(of: string, count: number): Promise<void> {
   await sql`
     insert into audit_records (request_id, actor, operation, method, path, city, ids, status, at)
-    select 'r' || n, 'a', case when n % 3 = 0 then 'third' else 'other' end, 'POST', '/', ${sql.raw(of)}, '{}', 201, '2026-01-01Z'::timestamptz + n * interval '1 second'
+    select 'r' || n, 'a', case when n % 3 = 0 then 'third' else 'other' end, 'POST', '/', ${sql.raw(of)}, '{}', 201, '2026-01-01Z'::timestamptz + n / 3 * interval '1 second'
     from generate_series(1, ${count}::int) n`.execute(db);
   await sql`analyze audit_records`.execute(db);
 }
@@ -48,6 +48,32 @@ describe('the records of some cities', () => {
     }
   });
 
+  it('are read as those of a key are, where one is asked for', async () => {
+    await record(`'c-' || n % 20`, 20_000);
+    await sql`update audit_records set key_id = 'aaaaaaaaaaaa' where request_id in ('r19998', 'r19999', 'r20000')`.execute(db);
+    await sql`analyze audit_records`.execute(db);
+    const cities = Array.from({ length: 20 }, (_, n) => `c-${n}`);
+    const nodes = await plansOf(pool, async (traced) => {
+      const page = await new AuditReadsRepository(traced).page({ ...EVERYTHING, cities, key: 'aaaaaaaaaaaa' }, ANY_TIME, undefined, 5);
+      expect(page.items.map((row) => row.request_id)).toEqual(['r20000', 'r19999', 'r19998']);
+    });
+    expect(Math.round(rowsRead(nodes, 'audit_records'))).toBeLessThanOrEqual(6);
+  });
+
+  it.each([
+    // Each city has a share of what is looked at.
+    ['those of 20 that match', 20, 'none', 100, 40],
+    ['the newest, for more cities than are read alone', 101, undefined, 5, 1_000],
+  ])('are read up to a bound: %s', async (_what, count, operation, limit, lookedAt) => {
+    await record(`'c-' || n % ${count}`, 4_000);
+    const cities = Array.from({ length: count }, (_, n) => `c-${n}`);
+    const nodes = await plansOf(pool, async (traced) => {
+      await new AuditReadsRepository(traced).page({ ...EVERYTHING, cities, operation }, ANY_TIME, undefined, limit, lookedAt);
+    });
+    // And what is shown of these once more.
+    expect(Math.round(rowsRead(nodes, 'audit_records'))).toBeLessThanOrEqual(operation === undefined ? 2 * (limit + 1) : lookedAt + 1);
+  });
+
   it('come in pages that leave out none, also of the city of which there are most', async () => {
     await record(`case when n % 7 = 0 then 'quiet' when n % 5 = 0 then 'other' when n between 31 and 50 then 'unseen' else 'loud' end`, 90);
     const reads = new AuditReadsRepository(db);
@@ -64,9 +90,9 @@ describe('the records of some cities', () => {
     };
     for (const cities of [['loud', 'quiet'], ['quiet', 'other', 'loud', 'none'], ['quiet']])
       for (const operation of [undefined, 'third']) {
-        const { rows } = await sql<{ id: string }>`
-          select request_id as id from audit_records where city = any(${cities}::text[]) and (operation = ${operation ?? ''} or ${operation === undefined})
-          order by at desc`.execute(db);
+        const { rows } = await sql<{ found: string }>`
+          select request_id as found from audit_records where city = any(${cities}::text[]) and (operation = ${operation ?? ''} or ${operation === undefined})
+          order by at desc, id desc`.execute(db);
         const filter = { ...EVERYTHING, cities, operation };
         for (const [limit, lookedAt] of [
           [100, undefined],
@@ -74,7 +100,7 @@ describe('the records of some cities', () => {
           [1, 4],
           [3, 9],
         ] as const)
-          expect(await paged(filter, limit, lookedAt)).toEqual(rows.map(({ id }) => id));
+          expect(await paged(filter, limit, lookedAt)).toEqual(rows.map((row) => row.found));
       }
   });
 
