@@ -846,8 +846,8 @@ export const CONFIGURATION: readonly Guard[] = [
   {
     guard: 'Several readings of directories share one limit of files.',
     file: DISK_TREE,
-    find: 'if ((walk.allowance.files -= entries.length) < 0)',
-    replace: 'if (walk.allowance.files < 0)',
+    find: 'walk.allowance.files -= entries.length;',
+    replace: '',
     test: TREE,
     name: 'files as several readings',
   },
@@ -887,8 +887,8 @@ export const CONFIGURATION: readonly Guard[] = [
   {
     guard: 'Several readings of directories share one limit of bytes.',
     file: DISK_TREE,
-    find: '(walk.allowance.bytes -= bytes) < 0',
-    replace: 'walk.allowance.bytes < 0',
+    find: 'walk.allowance.bytes -= bytes;',
+    replace: '',
     test: TREE,
     name: 'bytes as several readings',
   },

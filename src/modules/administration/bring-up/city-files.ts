@@ -4,7 +4,8 @@ import { DiskTree } from '../../files/composition/trees/disk-tree.js';
 import type { Allowance } from '../../files/composition/trees/file-tree.js';
 
 const FILES = ['city.toml', 'pack.toml', 'packs.lock', '.gc/site.toml'];
-const FOLDERS = ['agents', 'formulas', 'orders', 'packs', 'prompts', 'site', 'template-fragments'];
+/** Packs come last, which are the most: where there is too much of them, all others count nevertheless. */
+const FOLDERS = ['agents', 'formulas', 'orders', 'prompts', 'site', 'template-fragments', 'packs'];
 
 /** As much as composing reads, of all folders together. */
 const MOST: Readonly<Allowance> = { files: LIMITS.digested, bytes: LIMITS.bytes };

@@ -144,6 +144,11 @@ describe('CityInitializer', () => {
     expect(await configHash(dir)).not.toBe(before[0]);
     expect(await configHash(dir, undefined, { files: 3, bytes: 1_000_000 })).toBe(before[1]);
     await expect(configHash(dir, AbortSignal.abort(new Error('over')))).rejects.toThrow('over');
+    // Where there is too much of packs, everything else counts nevertheless.
+    for (let n = 0; n < 100; n++) await write(`packs/many/${n}`, '');
+    const large = await configHash(dir, undefined, { files: 100, bytes: 1_000_000 });
+    await write('prompts/p.md', 'one more');
+    expect(await configHash(dir, undefined, { files: 100, bytes: 1_000_000 })).not.toBe(large);
   });
 });
 

@@ -197,7 +197,9 @@ describe('DiskTree', () => {
     expect(await tree().read('full.toml')).toHaveLength(1024 * 1024);
     await truncate(await put('sparse/one'), 200 * 1024 * 1024);
     await truncate(await put('sparse/two'), 100 * 1024 * 1024);
-    expect((await failure(tree().digests('sparse'))).message).toBe('the files are larger than 256 MiB together');
+    const all = { files: 40_000, bytes: 256 * 1024 * 1024 };
+    expect((await failure(tree().digests('sparse', all))).message).toBe('the files are larger than 256 MiB together');
+    expect(all.bytes).toBeLessThan(0);
     for (let n = 0; n <= 2_000; n++) await put(`many/${n}`, '');
     expect((await failure(tree().list('many'))).message).toMatch(/2000 entries/);
     await put(`${'d/'.repeat(33)}f`);
@@ -213,7 +215,9 @@ describe('DiskTree', () => {
     }
     await mkdir(path.join(root, 'doubled/30'));
     const ledger = new Ledger();
-    expect((await failure(tree(ledger).digests('doubled'))).message).toBe('there are more than 20000 files and directories');
+    const all = { files: 20_000, bytes: Infinity };
+    expect((await failure(tree(ledger).digests('doubled', all))).message).toBe('there are more than 20000 files and directories');
+    expect(all.files).toBeLessThan(0);
     expect(ledger.size).toBeLessThan(50_000);
     const allowance = { files: 100, bytes: Infinity };
     expect((await failure(tree().digests('doubled', allowance))).message).toBe('with it there is more than may be read');

@@ -112,9 +112,10 @@ export class DiskTree implements FileTree {
     if (above.includes(at)) throw new TreeFailure(name, 'it is a link to a directory above it');
     if (walk.entries > MAX_DIGEST_ENTRIES || walk.allowance.files < 0) return;
     const entries = (await this.#entries(at, name, walk.changeOf)).filter((entry) => !NOT_CONTENT.has(entry.name));
+    walk.allowance.files -= entries.length;
     if ((walk.entries += entries.length) > MAX_DIGEST_ENTRIES)
       throw new TreeFailure(name, `there are more than ${MAX_DIGEST_ENTRIES} files and directories`);
-    if ((walk.allowance.files -= entries.length) < 0) throw new TreeFailure(name, TOO_MUCH);
+    if (walk.allowance.files < 0) throw new TreeFailure(name, TOO_MUCH);
     for (const entry of entries) {
       const inner = name === '' ? entry.name : `${name}/${entry.name}`;
       const real = entry.isLink ? await this.#locate(inner) : path.join(at, entry.name);
@@ -235,9 +236,12 @@ function check(found: BigIntStats, name: string, maxBytes: number, walk: Walk | 
   const bytes = Number(found.size);
   checkKind(found, name);
   checkSize(bytes, name, maxBytes);
-  if (walk !== undefined && (walk.bytes += bytes) > MAX_DIGEST_BYTES)
+  if (walk === undefined) return;
+  // What is too much for one folder counts for all as well: what is left for the next one does not depend on which bound it was.
+  walk.allowance.bytes -= bytes;
+  if ((walk.bytes += bytes) > MAX_DIGEST_BYTES)
     throw new TreeFailure(name, `the files are larger than ${MAX_DIGEST_BYTES / (1024 * 1024)} MiB together`);
-  if (walk !== undefined && (walk.allowance.bytes -= bytes) < 0) throw new TreeFailure(name, TOO_MUCH);
+  if (walk.allowance.bytes < 0) throw new TreeFailure(name, TOO_MUCH);
 }
 
 /** Every character of the file, a byte order mark too: an edit is made from exactly what is there. */
