@@ -294,10 +294,18 @@ export const RUN_GUARDS: readonly Guard[] = [
   {
     guard: 'No round is taken up again of what has ended without success.',
     file: `${RUNS}/run-keeper.ts`,
-    find: '    if (around !== undefined)',
-    replace: '    if (around === id)',
+    find: '    if (around === undefined) return;',
+    replace: '    if (around !== id) return;',
     test: KEEPER,
     name: 'takes up no round',
+  },
+  {
+    guard: 'No round is taken up again of what has passed, nor what its end has skipped.',
+    file: 'src/modules/work/work/edges.repository.ts',
+    find: "(s.step ->> 'id' = m.made_by or b.metadata ->> 'gc.outcome' in",
+    replace: "(s.step ->> 'id' = m.bead_id or b.metadata ->> 'gc.outcome' in",
+    test: REOPENINGS,
+    name: 'keeps its rounds as they are while it has passed',
   },
   {
     guard: 'No step is taken up again that has skipped what had begun.',

@@ -294,7 +294,7 @@ describe('a graph', () => {
     await close(attempt, { 'gc.outcome': 'fail' });
     await expect(h.change(attempt, { status: 'open' })).rejects.toMatchObject({
       problem: 'wrong_state',
-      detail: `conflict: bead ${attempt} is a part of ${a}, which has ended without success; a person opens that again first`,
+      detail: `conflict: bead ${attempt} is a part of ${a}, which has ended; a person opens that again first`,
     });
     for (const id of [a, attempt]) await h.change(id, { status: 'open' });
     await close(attempt, { 'gc.outcome': 'pass' });

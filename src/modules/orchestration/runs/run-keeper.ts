@@ -84,8 +84,10 @@ export class RunKeeper implements OnModuleInit {
   async #requireGoingOnAround(work: Work, { id, run_id: run, metadata }: BeadRecord): Promise<void> {
     if (metadata['gc.kind'] === 'cleanup' || metadata['gc.scope_role'] === 'teardown') return;
     const around = await work.endedAround(run!, id);
-    if (around !== undefined)
-      throw problem('wrong_state', `bead ${id} is a part of ${around}, which has ended without success; a person opens that again first`);
+    if (around === undefined) return;
+    // Where its unit is over nobody opens that again.
+    await this.control.requireKept(work, run!, [id]);
+    throw problem('wrong_state', `bead ${id} is a part of ${around}, which has ended; a person opens that again first`);
   }
 
   /**

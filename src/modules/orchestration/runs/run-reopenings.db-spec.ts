@@ -99,6 +99,30 @@ describe('a control that is opened again', () => {
     expect(await runs.run(id)).toMatchObject({ outcome: null });
   });
 
+  // Guard: what its end has skipped would be done beside it, and be skipped again.
+  it.each([
+    [
+      'a loop',
+      'loop = { until = "step.output.ok == true", max = 1, body = [{ id = "x", title = "X" }, { id = "y", title = "Y", needs = ["x"] }] }',
+      'a.iter1.x',
+      'a.iter1.y',
+    ],
+    ['a retry', 'retry = { max_attempts = 1 }', 'a.attempt.1', ''],
+  ])('keeps its rounds as they are while it has passed: %s', async (_, control, done, rest) => {
+    await launch(`${step('a', control)}${step('c')}`);
+    await end(done, 'pass');
+    if (rest !== '') await end('a', 'pass');
+    const [a, id] = [await idOf('a'), await idOf(done)];
+    await expect(open(done)).rejects.toMatchObject({
+      problem: 'wrong_state',
+      detail: `conflict: bead ${id} is a part of ${a}, which has ended; a person opens that again first`,
+    });
+    expect(await steps()).toMatchObject({ a: 'pass', [done]: 'pass', ...(rest === '' ? {} : { [rest]: 'skipped' }) });
+    await open('a');
+    await open(done);
+    expect(await steps()).toMatchObject({ a: 'open', [done]: 'open', ...(rest === '' ? {} : { [rest]: 'open' }) });
+  });
+
   it('opens with a member of a scope what that has taken down', async () => {
     const { id } = await launch(`${SCOPE}${member('m')}${member('n', 'retry = { max_attempts = 2 }')}${step('b')}`);
     await end('m', 'fail');

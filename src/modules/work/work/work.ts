@@ -376,7 +376,7 @@ export class Work {
     return this.repository.edges.leftOut(this.tx, this.city.streamId, run);
   }
 
-  /** What the step `id` of `run` is a part of, and that has ended without success. */
+  /** What the step `id` of `run` is a part of, and that has ended: what comes of the step would count no more. */
   endedAround(run: string, id: string): Promise<string | undefined> {
     return this.repository.edges.endedAround(this.tx, this.city.streamId, run, id);
   }
