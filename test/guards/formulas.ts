@@ -276,6 +276,22 @@ export const FORMULAS: readonly Guard[] = [
     name: '084',
   },
   {
+    guard: 'Who waits for what several uses of an expansion leave out waits for the needs of all.',
+    file: `${COMPILE}/shared-needs.ts`,
+    find: 'this.#needs.set(id, { known, all });',
+    replace: 'this.#needs.set(id, { known: new Set(), all: [] });',
+    test: CORPUS,
+    name: '087',
+  },
+  {
+    guard: 'Who waits for a step of the formula itself waits for it alone, whatever expansions leave out.',
+    file: `${COMPILE}/weaving.ts`,
+    find: 'before === undefined || before === this.#shared.of(id)',
+    replace: 'before === undefined || before.length >= 0',
+    test: CORPUS,
+    name: '087',
+  },
+  {
     guard: 'What one use of an expansion leaves out is not waited for by another.',
     file: `${COMPILE}/weaving.ts`,
     find: 'return left.size === 0 ? made : without(made, left, this.formulas.budget);',

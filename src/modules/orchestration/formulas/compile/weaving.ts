@@ -6,6 +6,7 @@ import type { Formulas } from './formulas.js';
 import { LIMITS } from './limits.js';
 import { namesIn, roundsIn, withLocals } from './placeholders.js';
 import { bareStep } from './read-advice.js';
+import { SharedNeeds } from './shared-needs.js';
 import { copies, mapped, walk, without } from './step-tree.js';
 import { valueFault } from './vars.js';
 
@@ -31,6 +32,8 @@ export class Weaving {
   readonly used: { readonly formula: Formula; readonly where: Where }[] = [];
   /** What was left out of the steps that are prepared now, where nothing outside means it. */
   #left: Map<string, readonly string[]> | undefined;
+  /** What several of them would have waited for that have one id. */
+  readonly #shared = new SharedNeeds();
   /** Those of `compose`: before a loop one stands before what the loop becomes. */
   readonly #gates: ReadonlyMap<string, Compose['gate'][number]>;
 
@@ -185,8 +188,11 @@ export class Weaving {
   /** Whoever waited for a step that is left out waits for what that waited for. */
   #drop(step: Step): void {
     for (const { id } of walk([step])) {
-      this.became.set(id, step.needs);
+      const before = this.became.get(id);
       this.#left?.set(id, step.needs);
+      if (this.#left === undefined) this.became.set(id, step.needs);
+      // One of the formula itself, or that is there, is meant by whoever names it outside.
+      else if (before === undefined || before === this.#shared.of(id)) this.became.set(id, this.#shared.with(id, step.needs));
     }
   }
 
