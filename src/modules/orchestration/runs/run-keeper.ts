@@ -92,7 +92,7 @@ export class RunKeeper implements OnModuleInit {
 
   /**
    * What its run has skipped for a step that is open again is open too: the run would be completed without it. What waits for the step waits as it opens, so nobody is
-   * offered it, and no gate begins. @throws ProblemError wrong_state for more than one transaction opens, for what had begun, and for units of drains that have ended;
+   * offered it, and no gate begins. @throws ProblemError wrong_state for more than one transaction opens, for what had begun, for units of drains that have ended, and for drains whose members others have;
    * forbidden for a session, of what others go on with
    */
   async #openBehind(work: Work, { id, run_id: run, ref }: BeadRecord): Promise<readonly string[]> {
@@ -100,7 +100,7 @@ export class RunKeeper implements OnModuleInit {
     const not = (why: string) => problem('wrong_state', `run ${run} has skipped ${why}; launch its formula again`);
     if (begun !== undefined) throw not(`${begun} for ${id}, which had begun before`);
     if (ids.length > MOST_OPENED) throw not(`more than ${MOST_OPENED} steps for ${id}, which are not opened with it`);
-    await this.control.requireKept(work, run!, [id, ...ids]);
+    await this.control.holdAgain(work, run!, [id, ...ids]);
     if (ids.length === 0) return ids;
     const why = work.session && (await whyHeldBehind(work.session, work, ids));
     if (why) throw problem('forbidden', why);

@@ -123,12 +123,17 @@ export class RunControlRepository {
 
   /** The units of drains, by the bead of the drain. */
   async #units(tx: Tx, streamId: number, run: string): Promise<Map<string, UnitFact[]>> {
-    const { rows } = await sql<{ drain: string; n: number; member: string; convoy: string | null; outcome: Outcome | null }>`
-      select u.drain_id as drain, u.n, u.member_id as member, u.convoy_id as convoy, u.outcome from run_units u
+    const { rows } = await sql<{ drain: string; n: number; member: string; convoy: string | null; held: boolean; outcome: Outcome | null }>`
+      select u.drain_id as drain, u.n, u.member_id as member, u.convoy_id as convoy, u.held, u.outcome from run_units u
       where u.stream_id = ${streamId} and u.run_id = ${run} order by u.drain_id, u.n`.execute(tx);
     const units = new Map<string, UnitFact[]>();
-    for (const { drain, convoy, outcome, ...unit } of rows)
-      append(units, drain, { ...unit, ...(convoy === null ? {} : { convoy }), ...(outcome === null ? {} : { outcome }) });
+    for (const { drain, convoy, held, outcome, ...unit } of rows)
+      append(units, drain, {
+        ...unit,
+        ...(convoy === null ? {} : { convoy }),
+        ...(held ? { held } : {}),
+        ...(outcome === null ? {} : { outcome }),
+      });
     return units;
   }
 

@@ -38,6 +38,8 @@ export interface UnitFact {
   readonly member: string;
   /** The convoy that holds the member and nothing else, or is it; absent where the item formula asks for none. */
   readonly convoy?: string;
+  /** Its drain has the member for itself, until it is over or the drain is closed. */
+  readonly held?: true;
   /** Present once it is over. */
   readonly outcome?: Outcome;
 }

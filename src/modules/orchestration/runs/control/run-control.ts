@@ -71,6 +71,7 @@ export class RunControl {
         if (facts === undefined) return false;
         const acts = advance(facts);
         await this.#unask(work, facts, acts);
+        await this.#letGo(work, facts);
         if (acts.length === 0) return true;
         await this.#skip(work, facts, acts);
         if (acts.some((act) => act.do === 'add')) goes++;
@@ -97,6 +98,12 @@ export class RunControl {
   /** Steps that go on are looked at again when they are closed again. */
   async reopened(work: Work, ids: readonly string[]): Promise<void> {
     await this.repository.unsay(work.tx, work.city.streamId, ids);
+  }
+
+  /** As `requireKept`; drains among steps that are open again have their members for themselves again. @throws ProblemError wrong_state where others have them */
+  async holdAgain(work: Work, run: string, steps: readonly string[]): Promise<void> {
+    await this.requireKept(work, run, steps);
+    await this.drains.holdAgain(work, run, steps);
   }
 
   /** @throws ProblemError wrong_state for steps that go on no more, as their drains have let go what they were done for */
@@ -127,6 +134,12 @@ export class RunControl {
     const over = steps.filter(({ step, asked, ended }) => asked !== undefined && (ended !== undefined || closing.has(step.id)));
     const asked = over.map(({ step }) => beads.get(step.id)!);
     if (asked.length > 0) await this.repository.unask(work.tx, work.city.streamId, asked);
+  }
+
+  /** What drains hold that somebody has closed: nothing is done for it while they stay so. */
+  async #letGo(work: Work, { beads, steps }: StoredRun): Promise<void> {
+    for (const { step, ended, units } of steps)
+      if (ended !== undefined && units?.some(({ held }) => held === true) === true) await this.drains.letGo(work, beads.get(step.id)!);
   }
 
   /** A failure may take thousands of steps with it: those of one cause are closed together. */

@@ -119,9 +119,34 @@ describe('what a drain has for itself', () => {
     expect(await d.steps()).toMatchObject({ all: 'fail', end: 'skipped', 'all.unit.1.x': 'skipped', 'all.unit.1.y': 'skipped' });
     await d.open('all');
     expect(await d.steps()).toMatchObject({ all: 'blocked', end: 'blocked', 'all.unit.1.x': 'ready', 'all.unit.1.y': 'blocked' });
+    expect((await d.find(members[0]!)).labels).toEqual([expect.stringMatching(/^hold:drain:al-/)]);
     for (const step of ['x', 'y']) await d.end(`all.unit.1.${step}`);
     expect(await d.steps()).toMatchObject({ all: 'pass', end: 'ready' });
     expect(await d.find(members[0]!)).toMatchObject({ status: 'closed', labels: [] });
+  });
+
+  // Guards: nobody works on the members for a drain that is closed, and nobody beside somebody else for one that is opened again.
+  it.each(['fail', 'pass'])('lets go of what it holds while somebody has closed it: %s', async (outcome) => {
+    const { convoy, members } = await d.convoyOf(2);
+    await d.launch(`${drain(EXCLUSIVE)}[[steps]]\nid = "o"\ntitle = "O"\n`, convoy);
+    const all = await d.idOf('all');
+    const refused = async (why: string): Promise<void> => {
+      await expect(d.open('all')).rejects.toMatchObject({
+        problem: 'wrong_state',
+        detail: `conflict: drain ${all} has let go its members, and ${why}; launch its formula again`,
+      });
+    };
+    await d.end('all', { 'gc.outcome': outcome });
+    for (const member of members) expect(await d.find(member)).toMatchObject({ status: 'open', labels: [] });
+    expect(await d.units()).toMatchObject([
+      { outcome: null, held: false },
+      { outcome: null, held: false },
+    ]);
+    const other = await d.runs.launch({ recipe: recipeOf(OTHER), target: 'polecat', source: members[1] });
+    await refused(`${members[1]} is worked on by run ${other.id}`);
+    expect((await d.find(members[0]!)).labels).toEqual([]);
+    await d.work((work) => work.update(members[0]!, { status: 'closed' }));
+    await refused(`${members[0]} is closed, or gone`);
   });
 
   // Guard: one of many that is over keeps none of the others from being done.

@@ -34,6 +34,14 @@ export interface DoneUnit {
   readonly member: string;
 }
 
+/** A member that a drain has let go, whose unit has not ended. */
+export interface LetGo {
+  readonly drain: string;
+  readonly member: string;
+  /** As of its run. */
+  readonly asked_by: readonly string[] | null;
+}
+
 /** Which units are meant: one, those of a drain, or those of a run. */
 export type Units = { readonly run: string } | { readonly drain: string; readonly n?: number };
 
@@ -84,6 +92,30 @@ export class DrainsRepository {
         select from run_units o where o.stream_id = u.stream_id and o.drain_id = u.drain_id and o.outcome is null))
       order by a.step, u.n limit 1`.execute(tx);
     return rows[0];
+  }
+
+  /** Lets go what units of a drain hold that have not ended; they may be taken up again with it. */
+  async letGo(tx: Tx, streamId: number, drain: string): Promise<string[]> {
+    const { rows } = await sql<{ member_id: string }>`
+      update run_units set held = false where stream_id = ${streamId} and drain_id = ${drain} and held and outcome is null
+      returning member_id`.execute(tx);
+    return rows.map(({ member_id: member }) => member);
+  }
+
+  /** What some drains have let go so, in the order of their units. */
+  async wereHeld(tx: Tx, streamId: number, run: string, drains: readonly string[]): Promise<LetGo[]> {
+    const { rows } = await sql<LetGo>`
+      select u.drain_id as drain, u.member_id as member, r.asked_by from run_units u
+      join run_steps s on s.stream_id = u.stream_id and s.bead_id = u.drain_id and s.step -> 'control' ->> 'member_access' = 'exclusive'
+      join runs r on r.stream_id = u.stream_id and r.id = u.run_id
+      where u.stream_id = ${streamId} and u.run_id = ${run} and u.drain_id = any(${[...drains]}::text[]) and u.outcome is null and not u.held
+      order by u.drain_id, u.n`.execute(tx);
+    return rows;
+  }
+
+  async hold(tx: Tx, streamId: number, drain: string): Promise<void> {
+    await sql`
+      update run_units set held = true where stream_id = ${streamId} and drain_id = ${drain} and outcome is null`.execute(tx);
   }
 
   /** Ends units that have not ended: each once. */

@@ -84,6 +84,28 @@ export class DrainsService implements OnModuleInit {
     if (convoys.length > 0) await work.closeAll(convoys, { close_reason: 'what it was made for is over' });
   }
 
+  /** Somebody has closed a drain over its units: others may have its members from now on. */
+  async letGo(work: Work, drain: string): Promise<void> {
+    const members = await this.repository.letGo(work.tx, work.city.streamId, drain);
+    if (members.length > 0) await work.relabelAll(members, holdBy(drain), false);
+  }
+
+  /** Drains that are opened again have their members for themselves again. @throws ProblemError wrong_state for one that others have by now, or that is done */
+  async holdAgain(work: Work, run: string, steps: readonly string[]): Promise<void> {
+    const { streamId } = work.city;
+    const all = await this.repository.wereHeld(work.tx, streamId, run, steps);
+    for (const [drain, units] of Map.groupBy(all, (unit) => unit.drain)) {
+      const ids = units.map(({ member }) => member);
+      const open = (await work.findAll(ids)).filter(({ status }) => status !== 'closed');
+      const done = ids.find((id) => !open.some((bead) => bead.id === id));
+      const why =
+        done === undefined ? await this.#reserved(work, { id: run, asked_by: units[0]!.asked_by }, open) : `${done} is closed, or gone`;
+      if (why !== undefined) throw problem('wrong_state', `drain ${drain} has let go its members, and ${why}; launch its formula again`);
+      await this.repository.hold(work.tx, streamId, drain);
+      await work.relabelAll(ids, holdBy(drain), true);
+    }
+  }
+
   /** Members that a drain has let go are others' by now: what was done for them is not taken up again. @throws ProblemError wrong_state */
   async requireKept(work: Work, run: string, steps: readonly string[]): Promise<void> {
     const done = await this.repository.done(work.tx, work.city.streamId, run, steps);
@@ -93,7 +115,7 @@ export class DrainsService implements OnModuleInit {
   }
 
   /** Why the members cannot be had alone. */
-  async #reserved(work: Work, run: RunRow, members: readonly BeadRecord[]): Promise<string | undefined> {
+  async #reserved(work: Work, run: Pick<RunRow, 'id' | 'asked_by'>, members: readonly BeadRecord[]): Promise<string | undefined> {
     const begun = members.find(({ status }) => status === 'in_progress');
     if (begun !== undefined) return `${begun.id} is being worked on by ${begun.assignee ?? 'somebody'}`;
     const left = await whyLeft(work, run, members);
