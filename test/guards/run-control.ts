@@ -349,6 +349,14 @@ export const RUN_CONTROL: readonly Guard[] = [
     name: 'rounds that end by themselves',
   },
   {
+    guard: 'Conditions that follow from each other are decided in one look.',
+    file: `${CONTROL}/advance.ts`,
+    find: '} while (this.#opens());',
+    replace: '} while (this.#opens() && this.#acts.length < 100);',
+    test: CONDITIONS,
+    name: 'is decided in one look',
+  },
+  {
     guard: 'A control is not closed for the rounds of others.',
     file: `${CONTROL}/run-control.ts`,
     find: 'const rounds = (begun.get(act.control) ?? 0) + 1;',

@@ -29,6 +29,23 @@ describe('the condition of a gate', () => {
     expect(run.all()).toEqual([OPENS]);
   });
 
+  // Guard: gates that follow each other come to no bound of what may happen in one go.
+  it('is decided in one look with all that follow from it, however many', () => {
+    const all = Array.from({ length: 150 }, (_, n) => n + 1);
+    const scopes = all.map((n) => step(`s${n}`, `needs = ["${n === 1 ? 'go' : `s${n - 1}`}"]\nmetadata = { "gc.kind" = "scope" }\n`));
+    const gates = all.map((n) => `[[compose.gate]]\nbefore = "s${n}"\ncondition = "steps.complete >= ${n}"\n`);
+    const run = new Case(step('go') + scopes.join('') + gates.join(''));
+    run.all();
+    run.end('f.go', {});
+    const told = run.next();
+    expect(told).toHaveLength(301);
+    expect(told.slice(-3)).toEqual([
+      'close f.gate-s150: pass, its condition holds',
+      'close f.s150: pass, all of its members have passed',
+      'finish pass: all steps are done',
+    ]);
+  });
+
   it('counts the steps of its unit, as they are written', () => {
     const item = `formula = "item"\n[requires]\nformula_compiler = ">=2.0.0"\n${step('a', 'retry = { max_attempts = 3 }\n')}${step('b')}${step('z')}${gate('steps.complete >= 2')}`;
     const run = new Case(step('d', 'drain = { formula = "item" }\n'), { 'formulas/item.toml': item });

@@ -22,7 +22,10 @@ export const CHECKS_TOPIC = 'run-checks';
 /** Rounds of one control that may follow each other while nobody does anything: for all of them the city's other writers wait. */
 const AT_ONCE = 20;
 
-/** How often rounds of any controls may follow from each other in one go. */
+/**
+ * How often rounds of any controls may follow from each other in one go. Conditions and fan-outs without items make none: what comes here repeats what nobody
+ * has anything to do in, as loops of drains whose one convoy is empty, and to go on in a transaction more would only have it fail later.
+ */
 const ALL_AT_ONCE = 100;
 
 type Add = Extract<Act, { do: 'add' }>;
