@@ -82,7 +82,7 @@ export const DRAIN_GUARDS: readonly Guard[] = [
   },
   {
     guard: 'All rounds of a run have a limit in characters together.',
-    file: 'src/modules/orchestration/runs/control/advance.ts',
+    file: 'src/modules/orchestration/runs/control/room.ts',
     find: 'this.#characters -= length;',
     replace: '',
     test: 'src/modules/orchestration/runs/control/advance.spec.ts',

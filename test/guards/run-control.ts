@@ -132,7 +132,7 @@ export const RUN_CONTROL: readonly Guard[] = [
     guard: 'When a step ends only what it may concern is looked at again.',
     file: `${CONTROL}/advance.ts`,
     find: 'for (const other of about) if',
-    replace: 'for (const other of [...about, ...this.#nodes.values()]) if',
+    replace: 'for (const other of [...about, ...this.#graph.nodes.values()]) if',
     test: CONDITIONS,
     name: 'that a failure skips',
   },
@@ -268,7 +268,7 @@ export const RUN_CONTROL: readonly Guard[] = [
   },
   {
     guard: 'What begins at once has to fit into a run together.',
-    file: `${CONTROL}/advance.ts`,
+    file: `${CONTROL}/room.ts`,
     find: 'for (const { step } of rounds.steps) this.#coming.add(step.id);',
     replace: '',
     test: RULES,
@@ -406,7 +406,7 @@ export const RUN_CONTROL: readonly Guard[] = [
   },
   {
     guard: 'A round brings no id that another step has.',
-    file: `${CONTROL}/advance.ts`,
+    file: `${CONTROL}/room.ts`,
     find: 'if (!isFree || ids.has(step.id) || this.#coming.has(step.id)) return step.id;',
     replace: "if (!isFree && ids.has('')) return step.id;",
     test: RULES,
@@ -414,7 +414,7 @@ export const RUN_CONTROL: readonly Guard[] = [
   },
   {
     guard: 'A run of before goes on where what has one id in all rounds makes nothing.',
-    file: `${CONTROL}/advance.ts`,
+    file: `${CONTROL}/room.ts`,
     find: "return control === undefined || control.kind === 'gate';",
     replace: 'return control === undefined;',
     test: RULES,

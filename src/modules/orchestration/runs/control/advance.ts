@@ -1,11 +1,12 @@
-import { lengthOf } from '../../formulas/compile/fragments.js';
 import { TooMuch } from '../../formulas/compile/limits.js';
-import type { Control, RecipeStep } from '../../formulas/compile/recipe.js';
+import type { Control } from '../../formulas/compile/recipe.js';
 import type { Until } from '../../formulas/compile/until.js';
 import type { Act, Outcome, Rounds, RunFacts, UnitFact } from './facts.js';
+import { Graph } from './graph.js';
 import { append, causeOf, cleansUp, handsOn, lastOf, told, worst, type Cause, type Node } from './nodes.js';
-import { attemptOf, at, outcomeOf, parsed } from './outcome.js';
-import { attempt, items, iteration, MAX_CHARACTERS, MAX_STEPS, NoSuchField } from './rounds.js';
+import { attemptOf, at, parsed } from './outcome.js';
+import { Room } from './room.js';
+import { attempt, items, iteration, NoSuchField } from './rounds.js';
 import { Standing } from './standing.js';
 import { Turns } from './turns.js';
 import { unitId, unitsOf, type DrainControl } from './units.js';
@@ -28,50 +29,30 @@ export function advance(facts: RunFacts): Act[] {
 }
 
 class Run {
-  readonly #nodes = new Map<string, Node>();
-  /** The steps that a control has made, by control. */
-  readonly #made = new Map<string, Node[]>();
-  /** How many of them are open. */
-  readonly #open = new Map<string, number>();
-  readonly #members = new Map<string, Node[]>();
-  /** The steps that wait for one. */
-  readonly #after = new Map<string, Node[]>();
+  readonly #graph: Graph;
+  readonly #room: Room;
   readonly #turns: Turns;
-  readonly #standing = new Standing(this.#nodes, this.#made);
+  readonly #standing: Standing;
   /** Gates that only their conditions keep closed. */
   readonly #gates = new Map<Node, Until>();
   readonly #acts: Act[] = [];
   /** Controls that have got a round just now: what it brings is not there yet. */
   readonly #waiting = new Set<string>();
-  /** Ids of steps that controls get just now: they are not among the nodes yet. */
-  readonly #coming = new Set<string>();
-  /** Characters that the run may still get, once that is asked. */
-  #characters: number | undefined;
   /** Units of drains whose end is told. */
   readonly #settled = new Set<string>();
 
   constructor(facts: RunFacts) {
-    const needs = new Map<string, string[]>();
-    for (const { from, to } of facts.edges) append(needs, to, from);
-    for (const fact of facts.steps) {
-      const { step, of, ended } = fact;
-      const place = this.#nodes.get(step.id)?.place ?? this.#nodes.size;
-      const outcome = ended === undefined ? undefined : outcomeOf(ended);
-      const node: Node = { fact, place, needs: needs.get(step.id) ?? [], outcome, output: ended?.output };
-      this.#nodes.set(step.id, node);
-      if (of !== undefined) append(this.#made, of, node);
-      if (of !== undefined && outcome === undefined) this.#open.set(of, (this.#open.get(of) ?? 0) + 1);
-      if (step.scope !== undefined && !cleansUp(node)) append(this.#members, step.scope.ref, node);
-    }
-    for (const node of this.#nodes.values()) for (const id of node.needs) append(this.#after, id, node);
-    this.#turns = new Turns(this.#nodes.size);
+    this.#graph = new Graph(facts);
+    this.#room = new Room(this.#graph.nodes);
+    this.#standing = new Standing(this.#graph.nodes, this.#graph.made);
+    this.#turns = new Turns(this.#graph.nodes.size);
   }
 
   acts(): Act[] {
     // Whatever has ended a control, such as a limit or a person: nothing that it has made is done any more.
-    for (const node of this.#nodes.values())
-      if (node.outcome !== undefined) for (const made of this.#made.get(node.fact.step.id) ?? []) this.#skip(made, causeOf(node));
-    const all = [...this.#nodes.values()];
+    for (const node of this.#graph.nodes.values())
+      if (node.outcome !== undefined) for (const made of this.#graph.made.get(node.fact.step.id) ?? []) this.#skip(made, causeOf(node));
+    const all = [...this.#graph.nodes.values()];
     // Steps come after what they wait for, so nearly everything is told by the first look.
     do {
       for (let place = this.#turns.take(); place !== undefined; place = this.#turns.take())
@@ -93,14 +74,14 @@ class Run {
     const { step } = node.fact;
     if (step.kind === 'scope' && this.#aborts(node)) return;
     if (cleansUp(node)) return;
-    const blockers = node.needs.flatMap((id) => this.#nodes.get(id) ?? []);
+    const blockers = node.needs.flatMap((id) => this.#graph.nodes.get(id) ?? []);
     // What cleans up is outside the verdict, so that nothing is skipped for it.
     const failed = blockers.find((each) => each.outcome !== undefined && each.outcome !== 'pass' && !cleansUp(each));
     if (failed !== undefined) {
       const own = step.kind === 'scope' && failed.fact.step.scope?.ref === step.id;
       // A scope is over when all of its members are.
       if (own && blockers.some(({ outcome }) => outcome === undefined)) return;
-      const members = this.#members.get(step.id) ?? [];
+      const members = this.#graph.members.get(step.id) ?? [];
       const outcome = (own ? worst(members)?.outcome : undefined) ?? 'skipped';
       node.cause = failed.cause ?? causeOf(failed);
       return this.#close(node, outcome, node.cause.reason, outcome === 'skipped' ? { by: node.cause.by } : {});
@@ -112,7 +93,7 @@ class Run {
 
   /** Whether a member has failed that takes the others with it. */
   #aborts(body: Node): boolean {
-    const members = this.#members.get(body.fact.step.id) ?? [];
+    const members = this.#graph.members.get(body.fact.step.id) ?? [];
     const failed = members.find(({ outcome, fact }) => outcome === 'fail' && fact.step.scope!.abort);
     if (failed === undefined) return false;
     const reason = `${failed.fact.step.id} failed`;
@@ -123,7 +104,7 @@ class Run {
 
   /** Ends a step with everything that it has made. */
   #skip(node: Node, cause: Cause): void {
-    for (const made of this.#made.get(node.fact.step.id) ?? []) this.#skip(made, cause);
+    for (const made of this.#graph.made.get(node.fact.step.id) ?? []) this.#skip(made, cause);
     if (node.outcome === undefined) this.#close(node, 'skipped', cause.reason, { by: cause.by });
   }
 
@@ -149,7 +130,7 @@ class Run {
 
   #retry(node: Node, { max_attempts: max, on_exhausted }: Control & { kind: 'retry' }): void {
     const { step } = node.fact;
-    const { round, made } = this.#lastRound(node);
+    const { round, made } = this.#graph.lastRound(node);
     const [last] = made;
     if (last === undefined) return this.#add(node, 1, attempt(step, 'attempt', 1));
     if (last.fact.ended === undefined) return;
@@ -164,7 +145,7 @@ class Run {
 
   #check(node: Node, { max_attempts: max, body }: Control & { kind: 'check' }): void {
     const { step, verdict, asked } = node.fact;
-    const { round, made } = this.#lastRound(node);
+    const { round, made } = this.#graph.lastRound(node);
     const begin = (next: number): void =>
       this.#add(node, next, body === undefined ? attempt(step, 'iteration', next) : iteration(body, next));
     if (made.length === 0) return begin(1);
@@ -188,7 +169,7 @@ class Run {
   }
 
   #loop(node: Node, { until, max, body }: Control & { kind: 'loop' }): void {
-    const { round, made } = this.#lastRound(node);
+    const { round, made } = this.#graph.lastRound(node);
     if (made.length === 0) return this.#add(node, 1, iteration(body, 1));
     if (made.some(({ outcome }) => outcome === undefined)) return;
     const output = handsOn(made)?.output;
@@ -202,29 +183,29 @@ class Run {
   }
 
   #fanOut(node: Node, { of, for_each, sequential, body }: Control & { kind: 'fanout' }): void {
-    const made = this.#made.get(node.fact.step.id) ?? [];
+    const made = this.#graph.made.get(node.fact.step.id) ?? [];
     if (made.length > 0) {
       if (made.some(({ outcome }) => outcome === undefined)) return;
       const bad = worst(made);
       if (bad === undefined) return this.#close(node, 'pass', 'all of its items have passed');
       return this.#close(node, bad.outcome!, told(bad), bad.outcome === 'skipped' ? { by: bad.fact.step.id } : {});
     }
-    const found = parsed(this.#nodes.get(of)?.output);
+    const found = parsed(this.#graph.nodes.get(of)?.output);
     const values = found === undefined ? undefined : at(found.value, for_each.split('.').slice(1));
     if (!Array.isArray(values))
       return this.#close(node, 'fail', `${of} handed on no list as ${for_each}`, { disposition: 'control_quarantined' });
     if (values.length === 0 || body.steps.length === 0) return this.#close(node, 'pass', 'there was nothing to do');
-    this.#begin(node, () => this.#add(node, 1, items(body, values, sequential, this.#room())));
+    this.#begin(node, () => this.#add(node, 1, items(body, values, sequential, this.#room.steps())));
   }
 
   #drain(node: Node, control: DrainControl): void {
     const { step, units } = node.fact;
-    const all = this.#made.get(step.id) ?? [];
+    const all = this.#graph.made.get(step.id) ?? [];
     if (units === undefined) {
       this.#waiting.add(step.id);
       this.#acts.push({ do: 'drain', control: step.id });
     } else if (all.length === 0)
-      this.#begin(node, () => this.#add(node, 1, unitsOf(step, control, units, this.#room()), LIMIT_EXCEEDED), LIMIT_EXCEEDED);
+      this.#begin(node, () => this.#add(node, 1, unitsOf(step, control, units, this.#room.steps()), LIMIT_EXCEEDED), LIMIT_EXCEEDED);
     else this.#units(node, units, all, control.on_item_failure === 'skip_remaining');
   }
 
@@ -265,47 +246,17 @@ class Run {
     }
   }
 
-  /** The newest round of a control: its steps in their order. */
-  #lastRound(node: Node): { round: number; made: readonly Node[] } {
-    const all = this.#made.get(node.fact.step.id) ?? [];
-    const round = all.reduce((most, { fact }) => Math.max(most, fact.round ?? 0), 0);
-    return { round, made: all.filter(({ fact }) => fact.round === round) };
-  }
-
-  /** How many steps the run may still get. */
-  #room(): number {
-    return MAX_STEPS - this.#nodes.size - this.#coming.size;
-  }
-
   /** @param failure how reports call it that there is no room for them */
   #add(node: Node, round: number, rounds: Rounds, failure?: string): void {
     const { id } = node.fact.step;
-    const refused = { disposition: 'control_quarantined', failure };
-    const taken = this.#taken(rounds);
-    if (taken !== undefined) return this.#close(node, 'fail', `there is another step ${taken}`, { disposition: 'control_quarantined' });
-    if (rounds.steps.length > this.#room()) return this.#close(node, 'fail', `the run has more than ${MAX_STEPS} steps`, refused);
-    this.#characters ??= MAX_CHARACTERS - lengthOf({ steps: Array.from(this.#nodes.values(), ({ fact }) => fact.step) });
-    const length = lengthOf({ steps: rounds.steps.map(({ step }) => step) });
-    if (length > this.#characters) return this.#close(node, 'fail', `the run has more than ${MAX_CHARACTERS} characters`, refused);
-    this.#characters -= length;
+    const objection = this.#room.take(rounds);
+    if (objection !== undefined)
+      return this.#close(node, 'fail', objection.reason, {
+        disposition: 'control_quarantined',
+        failure: objection.isFull ? failure : undefined,
+      });
     this.#waiting.add(id);
-    for (const { step } of rounds.steps) this.#coming.add(step.id);
     this.#acts.push({ do: 'add', control: id, round, fragment: rounds });
-  }
-
-  /**
-   * An id in a round that another step has too: nothing could tell them apart. Formulas of before may make some. There steps of a round have
-   * done with the id of one that is over, in an earlier round, as long as neither makes anything itself, and go on.
-   */
-  #taken({ steps }: Rounds): string | undefined {
-    const ids = new Set<string>();
-    for (const { step } of steps) {
-      const other = this.#nodes.get(step.id);
-      const isFree = other === undefined || (makesNothing(step) && followsOn(other));
-      if (!isFree || ids.has(step.id) || this.#coming.has(step.id)) return step.id;
-      ids.add(step.id);
-    }
-    return undefined;
   }
 
   #close(
@@ -322,7 +273,7 @@ class Run {
     node.outcome = outcome;
     node.output = output;
     const { step } = node.fact;
-    const about = [...(this.#after.get(step.id) ?? []), this.#makerOf(node), this.#nodes.get(step.scope?.ref ?? '')];
+    const about = [...(this.#graph.after.get(step.id) ?? []), this.#graph.makerOf(node), this.#graph.nodes.get(step.scope?.ref ?? '')];
     for (const other of about) if (other !== undefined) this.#turns.mark(other.place);
     this.#acts.push({
       do: 'close',
@@ -336,27 +287,9 @@ class Run {
     });
   }
 
-  /** The control that has made a step which ends, once nothing of it is open; units of a drain end before it. */
-  #makerOf({ fact: { of } }: Node): Node | undefined {
-    if (of === undefined) return undefined;
-    const open = (this.#open.get(of) ?? 0) - 1;
-    this.#open.set(of, open);
-    const maker = this.#nodes.get(of);
-    return open <= 0 || maker?.fact.step.kind === 'drain' ? maker : undefined;
-  }
-
   #finish(): void {
-    const bad = worst([...this.#nodes.values()].filter(({ fact }) => fact.of === undefined && fact.step.scope === undefined));
+    const bad = worst([...this.#graph.nodes.values()].filter(({ fact }) => fact.of === undefined && fact.step.scope === undefined));
     if (bad?.outcome === 'fail' || bad?.outcome === 'canceled') this.#acts.push({ do: 'finish', outcome: bad.outcome, reason: told(bad) });
     else this.#acts.push({ do: 'finish', outcome: 'pass', reason: 'all steps are done' });
   }
-}
-
-function makesNothing({ control }: RecipeStep): boolean {
-  return control === undefined || control.kind === 'gate';
-}
-
-/** Whether a step of a round that is over leaves its id to one of a later round. */
-function followsOn({ fact, outcome }: Node): boolean {
-  return fact.of !== undefined && outcome !== undefined && makesNothing(fact.step);
 }
