@@ -66,7 +66,7 @@ export const FORMULAS: readonly Guard[] = [
   },
   {
     guard: 'No two steps of a recipe have one full id.',
-    file: `${COMPILE}/flattening.ts`,
+    file: `${COMPILE}/step-names.ts`,
     find: 'const isTaken = this.#ids.has(full);',
     replace: 'const isTaken = false;',
     test: CORPUS,
@@ -91,7 +91,7 @@ export const FORMULAS: readonly Guard[] = [
   {
     guard: 'No condition asks for children of a step that has none.',
     file: `${COMPILE}/flattening.ts`,
-    find: 'if (of === undefined || !this.#parents.has(of))',
+    find: 'if (of === undefined || !this.#names.parents.has(of))',
     replace: 'if (of === undefined)',
     test: CORPUS,
     name: '070',
@@ -269,7 +269,7 @@ export const FORMULAS: readonly Guard[] = [
   },
   {
     guard: 'What a run repeats waits for a step around it, whatever was left out elsewhere.',
-    file: `${COMPILE}/flattening.ts`,
+    file: `${COMPILE}/frames.ts`,
     find: 'at !== undefined && (at.ids.has(id) || has(id, at.outer));',
     replace: 'at !== undefined && (at.ids.has(id) || (at.depth < 0 && has(id, at.outer)));',
     test: CORPUS,

@@ -382,7 +382,7 @@ export const RUN_CONTROL: readonly Guard[] = [
   },
   {
     guard: 'Each item has ids of its own.',
-    file: 'src/modules/orchestration/formulas/compile/flattening.ts',
+    file: 'src/modules/orchestration/formulas/compile/step-names.ts',
     find: "full.includes(rounds === 'item' ? '{index}' : '{iteration}')",
     replace: "(rounds === 'item' || full.includes('{iteration}'))",
     test: CORPUS,
@@ -390,7 +390,7 @@ export const RUN_CONTROL: readonly Guard[] = [
   },
   {
     guard: 'What is repeated inside of what is repeated has ids of its own in each of both.',
-    file: 'src/modules/orchestration/formulas/compile/flattening.ts',
+    file: 'src/modules/orchestration/formulas/compile/step-names.ts',
     find: 'for (let at: Frame | undefined = frame; at !== undefined; at = at.outer) {',
     replace: 'for (let at: Frame | undefined = frame; at !== undefined; at = undefined) {',
     test: CORPUS,
@@ -398,7 +398,7 @@ export const RUN_CONTROL: readonly Guard[] = [
   },
   {
     guard: 'What an expansion puts into a loop has ids of its own in each round.',
-    file: 'src/modules/orchestration/formulas/compile/flattening.ts',
+    file: 'src/modules/orchestration/formulas/compile/step-names.ts',
     find: "full.includes(rounds === 'item' ? '{index}' : '{iteration}')",
     replace: "(rounds === 'iteration' || full.includes('{index}'))",
     test: CORPUS,

@@ -1,13 +1,14 @@
-import { controlMetadata, EMPTY } from './control-metadata.js';
+import { controlMetadata, EMPTY, onlyForGraphs } from './control-metadata.js';
 import type { Step, Where } from './formula.js';
+import { findIn, fragmentOf, newFrame, pathOf, seenFrom, type Frame } from './frames.js';
 import { inside } from './issues.js';
 import { LIMITS } from './limits.js';
-import { MadeIds } from './made-ids.js';
 import { cleaningRules } from './metadata.js';
 import { bareStep } from './read-advice.js';
 import type { Control, Fragment, RecipeEdge, RecipeStep } from './recipe.js';
+import { StepNames } from './step-names.js';
 import type { Until } from './until.js';
-import { GATE, type Weaving } from './weaving.js';
+import type { Weaving } from './weaving.js';
 import type { Rounds, Words } from './words.js';
 
 export interface FlatOptions {
@@ -17,125 +18,37 @@ export interface FlatOptions {
   readonly drain: (step: Step, full: string) => Control;
 }
 
-/** Where steps come to stand: the recipe itself, or what a run repeats. */
-interface Frame {
-  readonly rounds: Rounds;
-  readonly ids: Map<string, string>;
-  readonly scopes: Set<string>;
-  readonly steps: RecipeStep[];
-  readonly edges: Map<string, RecipeEdge>;
-  readonly outer?: Frame;
-  /** Steps outside that something inside waits for: then the whole waits for them. */
-  readonly outside: Set<string>;
-  /** Expansions around it. */
-  readonly depth: number;
-}
-
 /** Makes a flat list of a tree of steps, with edges between full ids. */
 export class Flattening {
+  readonly #names: StepNames;
+
   constructor(
     private readonly weaving: Weaving,
     private readonly words: Words,
     private readonly options: FlatOptions,
-  ) {}
+  ) {
+    this.#names = new StepNames(weaving.formulas);
+  }
 
   recipe(steps: readonly Step[], root: string): Fragment {
-    const frame = this.#frame('none', 0);
-    this.#name(steps, this.options.formula, frame);
+    const frame = newFrame('none', 0);
+    this.#names.name(steps, this.options.formula, frame);
     for (const step of steps) this.#add(step, this.options.v2 ? undefined : root, [], frame);
-    this.#unlikeMade();
+    this.#names.unlikeMade();
     return { steps: frame.steps, edges: [...frame.edges.values()] };
   }
-
-  #frame(rounds: Rounds, depth: number, outer?: Frame): Frame {
-    return {
-      rounds,
-      ids: new Map(),
-      scopes: new Set(),
-      steps: [],
-      edges: new Map(),
-      outside: new Set(),
-      depth,
-      ...(outer === undefined ? {} : { outer }),
-    };
-  }
-
-  /** Full ids of a tree; a step that is repeated with its children names them itself. */
-  #name(steps: readonly Step[], path: string, frame: Frame): void {
-    const { issues, budget } = this.weaving.formulas;
-    for (const step of steps) {
-      const { id, where } = step;
-      const full = `${path}.${step.isGate === true ? id.replace(GATE, 'gate-') : id}`;
-      const isTaken = this.#take(full, where);
-      this.#made.reserve(full, step);
-      if (frame.ids.has(id)) this.#doubles(step, id);
-      else if (isTaken) this.#doubles(step, full);
-      else if (full.length > LIMITS.fullId || leftIn(id, frame.rounds))
-        issues.error(
-          inside(where, 'id'),
-          `"${id.slice(0, LIMITS.id)}" is no id: a placeholder is left in it, or it is longer than ${LIMITS.fullId} characters`,
-        );
-      else this.#ownOfRounds(step, full, frame);
-      frame.ids.set(id, full);
-      if ((step.children.length > 0 && step.check === undefined) || step.onComplete !== undefined) this.#parents.add(full);
-      if (step.metadata['gc.kind'] === 'scope') frame.scopes.add(id);
-      budget.spend('steps');
-      if (step.check === undefined) this.#name(step.children, full, frame);
-    }
-  }
-
-  /** What is repeated has an id of its own each time: beads and runs tell steps apart by nothing else. */
-  #ownOfRounds({ id, where }: Step, full: string, frame: Frame): void {
-    for (let at: Frame | undefined = frame; at !== undefined; at = at.outer) {
-      const { rounds } = at;
-      if (rounds === 'none' || full.includes(rounds === 'item' ? '{index}' : '{iteration}')) continue;
-      // What a loop or a check repeats has the id of that in its own, and that one is told.
-      if (this.#shared.has(full.split(/\.iter(?:ation\.)?\{iteration\}/)[0]!)) return;
-      this.#shared.add(full);
-      const whose = rounds === 'item' ? 'of every item' : 'in every round';
-      return this.weaving.formulas.issues.error(inside(where, 'id'), `"${id}" would be the id ${whose}: write {target}.${id}`);
-    }
-  }
-
-  /** Full ids of steps that have none of their own, and are told. */
-  readonly #shared = new Set<string>();
 
   /** Where steps say what they wait for, by their full ids. */
   readonly needs = new Map<string, Where>();
 
-  /** Full ids of steps that have children, or get some. */
-  readonly #parents = new Set<string>();
-
   /** Whether two steps had one id, so that who waits for whom is not known. */
-  doubled = false;
-
-  /** Every full id, of gates and fan-outs too, and of what is repeated: beads and runs tell steps apart by nothing else. */
-  readonly #ids = new Map<string, Where>();
-  readonly #made = new MadeIds();
-
-  /** Whether another step has the id already. */
-  #take(full: string, where: Where): boolean {
-    const isTaken = this.#ids.has(full);
-    this.#ids.set(full, where);
-    return isTaken;
-  }
-
-  #unlikeMade(): void {
-    for (const [id, where] of this.#ids) {
-      const maker = this.#made.makerOf(id);
-      if (maker !== undefined)
-        this.weaving.formulas.issues.error(inside(where, 'id'), `"${id}" is an id that the run gives to what it makes of "${maker}"`);
-    }
-  }
-
-  #doubles({ where }: Step, id: string): void {
-    this.doubled = true;
-    this.weaving.formulas.issues.error(inside(where, 'id'), `there is another step "${id}"`);
+  get doubled(): boolean {
+    return this.#names.doubled;
   }
 
   #add(step: Step, parent: string | undefined, inherited: readonly string[], frame: Frame): void {
     const full = frame.ids.get(step.id)!;
-    if (!this.options.v2) this.#onlyForGraphs(step);
+    if (!this.options.v2) onlyForGraphs(step, this.weaving.formulas.issues);
     if (step.needs.length > 0) this.needs.set(full, inside(step.where, 'needs'));
     const needs = [...new Set([...inherited, ...this.#needs(step, frame)])];
     if (step.isGate === true) return this.#gate(step, full, parent, needs, frame);
@@ -155,44 +68,15 @@ export class Flattening {
     if (step.onComplete !== undefined) this.#fanout(step, full, parent, frame);
   }
 
-  #onlyForGraphs(step: Step): void {
-    const used = (['check', 'retry', 'onComplete', 'drain'] as const)
-      .filter((key) => step[key] !== undefined)
-      .map((key) => (key === 'onComplete' ? 'on_complete' : key));
-    const others = [
-      ...(step.loop?.until === undefined ? [] : ['loop.until']),
-      ...(step.gate?.type === 'condition' ? ['compose.gate'] : []),
-      ...(step.metadata['gc.kind'] !== undefined || step.metadata['gc.scope_ref'] !== undefined ? ['metadata'] : []),
-    ];
-    for (const key of [...used, ...others])
-      this.weaving.formulas.issues.error(
-        key.startsWith('compose') ? step.where : inside(step.where, key),
-        'is for formulas that declare [requires] formula_compiler = ">=2.0.0"',
-      );
-  }
-
   #needs(step: Step, frame: Frame): string[] {
     return step.needs.flatMap((need) =>
       this.weaving.standsFor(need, seenFrom(frame)).flatMap((id) => {
-        const full = this.#find(id, frame);
+        const full = findIn(id, frame);
         if (full === undefined)
           this.weaving.formulas.issues.error(inside(step.where, 'needs'), `there is no step "${id.slice(0, LIMITS.id)}"`);
         return full === undefined ? [] : [full];
       }),
     );
-  }
-
-  /** The full id of a step in this frame; one of a frame around it is waited for by the whole. */
-  #find(id: string, frame: Frame): string | undefined {
-    const own = frame.ids.get(id);
-    if (own !== undefined) return own;
-    for (let at = frame.outer; at !== undefined; at = at.outer) {
-      const full = at.ids.get(id);
-      if (full === undefined) continue;
-      frame.outside.add(full);
-      return full;
-    }
-    return undefined;
   }
 
   #edge(from: string, to: string, kind: RecipeEdge['kind'], frame: Frame): void {
@@ -207,7 +91,7 @@ export class Flattening {
   #waitsFor(step: Step, id: string, full: string, frame: Frame): void {
     // A step that was left out, and waited for nothing, stands for none: nothing is left to wait for.
     for (const each of this.weaving.standsFor(id, seenFrom(frame))) {
-      const from = this.#find(each, frame);
+      const from = findIn(each, frame);
       if (from === undefined) {
         this.weaving.formulas.issues.error(inside(step.where, 'waits_for'), `there is no step "${id}"`);
         continue;
@@ -224,7 +108,7 @@ export class Flattening {
 
   #gateId(step: Step, frame: Frame): string {
     const full = `${pathOf(step, frame)}.gate-${step.id}`;
-    if (this.#take(full, step.where)) this.#doubles(step, full);
+    if (this.#names.take(full, step.where)) this.#names.double(step, full);
     return full;
   }
 
@@ -258,7 +142,7 @@ export class Flattening {
     if (until.subject === 'output') return { ...until, value: this.words.of(until.value, step.where, 'loop.until', true, rounds) };
     if (until.subject !== 'children') return until;
     const of = this.#above(until.of, frame) ?? (frame.outer && this.#above(until.of, frame.outer));
-    if (of === undefined || !this.#parents.has(of))
+    if (of === undefined || !this.#names.parents.has(of))
       this.weaving.formulas.issues.error(
         step.where,
         `its condition asks for children of "${until.of}", which ${of === undefined ? 'is no step' : 'has none'}`,
@@ -272,7 +156,7 @@ export class Flattening {
     for (const [made, full] of frame.ids)
       if (made.startsWith(`${id}.`)) {
         const above = full.slice(0, full.length - made.length + id.length);
-        this.#parents.add(above);
+        this.#names.parents.add(above);
         return above;
       }
     return undefined;
@@ -325,8 +209,8 @@ export class Flattening {
           inside(steps[0]!.where, 'id'),
           `is repeated inside of what is repeated the same way: ${rounds === 'item' ? 'items have no items' : 'rounds have no rounds'} of their own`,
         );
-    const frame = this.#frame(rounds, depth, outer);
-    this.#name(steps, path, frame);
+    const frame = newFrame(rounds, depth, outer);
+    this.#names.name(steps, path, frame);
     for (const step of steps) this.#add(step, undefined, [], frame);
     const around = new Set(outer.ids.values());
     for (const from of frame.outside) {
@@ -340,7 +224,7 @@ export class Flattening {
     const { bond, for_each, sequential, vars } = step.onComplete!;
     const where = inside(step.where, 'on_complete.bond');
     const id = `${full}-fanout`;
-    if (this.#take(id, step.where)) this.#doubles(step, id);
+    if (this.#names.take(id, step.where)) this.#names.double(step, id);
     this.#fansOut.add(full);
     for (const waited of this.#waited) if (waited.from === full) this.#edge(id, waited.full, 'waits-for', waited.frame);
     const target = bareStep(step.where, { id: `${step.id}.item.{index}`, title: step.title, description: '' });
@@ -412,24 +296,4 @@ export class Flattening {
       ...(control === undefined ? {} : { control }),
     };
   }
-}
-
-/** The ids that steps of a frame may wait for. */
-function seenFrom(frame: Frame): Pick<ReadonlySet<string>, 'has'> {
-  const has = (id: string, at: Frame | undefined): boolean => at !== undefined && (at.ids.has(id) || has(id, at.outer));
-  return { has: (id) => has(id, frame) };
-}
-
-/** The full id without the step's own. */
-function pathOf({ id }: Step, frame: Frame): string {
-  return frame.ids.get(id)!.slice(0, -id.length - 1);
-}
-
-function fragmentOf({ steps, edges }: Frame): Fragment {
-  return { steps, edges: [...edges.values()] };
-}
-
-/** Whether braces are left in an id beside those that a run replaces. */
-function leftIn(id: string, rounds: Rounds): boolean {
-  return /[{}]/.test(rounds === 'none' ? id : id.replaceAll(/\{(?:iteration|index)\}/g, ''));
 }
