@@ -308,6 +308,23 @@ export const RUN_GUARDS: readonly Guard[] = [
     name: 'keeps its rounds as they are while it has passed',
   },
   {
+    guard: 'What cleans up is taken up again behind a scope that has ended.',
+    file: 'src/modules/work/work/edges.repository.ts',
+    find: "and m.step ->> 'kind' <> 'cleanup' and m.step -> 'scope' ->> 'role' is distinct from 'teardown')",
+    replace: ')',
+    test: REOPENINGS,
+    name: 'opens again what cleans up behind a scope',
+  },
+  {
+    guard: 'What cleans up in a round is not taken up again once the control has ended.',
+    file: 'src/modules/work/work/edges.repository.ts',
+    find: 'where m.stream_id = ${streamId} and m.run_id = ${run} and m.bead_id = ${id} and b.id <> ${id}',
+    replace:
+      "where m.stream_id = ${streamId} and m.run_id = ${run} and m.bead_id = ${id} and b.id <> ${id} and m.step ->> 'kind' <> 'cleanup'",
+    test: REOPENINGS,
+    name: 'keeps its rounds as they are while it has passed',
+  },
+  {
     guard: 'No step is taken up again that has skipped what had begun.',
     file: `${RUNS}/run-keeper.ts`,
     find: 'if (begun !== undefined) throw',

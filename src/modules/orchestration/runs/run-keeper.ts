@@ -80,9 +80,8 @@ export class RunKeeper implements OnModuleInit {
       throw problem('wrong_state', `bead ${id} is ${id === run ? 'the root' : 'a step'} of a run that has ended; launch its formula again`);
   }
 
-  /** Whatever comes of it would count no more. What cleans up does so behind what has ended. @throws ProblemError wrong_state */
-  async #requireGoingOnAround(work: Work, { id, run_id: run, metadata }: BeadRecord): Promise<void> {
-    if (metadata['gc.kind'] === 'cleanup' || metadata['gc.scope_role'] === 'teardown') return;
+  /** Whatever comes of it would count no more. @throws ProblemError wrong_state */
+  async #requireGoingOnAround(work: Work, { id, run_id: run }: BeadRecord): Promise<void> {
     const around = await work.endedAround(run!, id);
     if (around === undefined) return;
     // Where its unit is over nobody opens that again.

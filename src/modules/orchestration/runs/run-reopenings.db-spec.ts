@@ -107,6 +107,12 @@ describe('a control that is opened again', () => {
       'a.iter1.x',
       'a.iter1.y',
     ],
+    [
+      'a loop, also what cleans up in it',
+      'loop = { until = "step.output.ok == true", max = 1, body = [{ id = "x", title = "X", metadata = { "gc.kind" = "cleanup" } }, { id = "y", title = "Y", needs = ["x"] }] }',
+      'a.iter1.x',
+      'a.iter1.y',
+    ],
     ['a retry', 'retry = { max_attempts = 1 }', 'a.attempt.1', ''],
   ])('keeps its rounds as they are while it has passed: %s', async (_, control, done, rest) => {
     await launch(`${step('a', control)}${step('c')}`);
@@ -145,6 +151,16 @@ describe('a control that is opened again', () => {
     await open('s');
     await open('m');
     expect(await steps()).toMatchObject({ s: 'open', m: 'open', n: 'open', 'n.attempt.1': 'open' });
+  });
+
+  // Guard: it is done behind what has ended.
+  it.each(['"gc.kind" = "cleanup"', '"gc.scope_role" = "teardown"'])('opens again what cleans up behind a scope: %s', async (cleans) => {
+    await launch(`${SCOPE}${member('m')}${step('w', `metadata = { ${cleans}, "gc.scope_ref" = "s" }`)}${step('b')}`);
+    await end('m', 'fail');
+    await end('w', 'fail');
+    expect(await steps()).toMatchObject({ s: 'fail', w: 'fail' });
+    await open('w');
+    expect(await steps()).toMatchObject({ s: 'fail', w: 'open' });
   });
 
   it('opens what waits for it, and not what a member has taken down in a round', async () => {

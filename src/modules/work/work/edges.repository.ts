@@ -212,14 +212,15 @@ export class EdgesRepository {
     return rows;
   }
 
-  /** What `id` is a round or an item of, and that has ended, or a member of, and that has ended without success. */
+  /** What `id` is a round or an item of, and that has ended, or a member of, and that has ended without success: what cleans up does so behind that. */
   async endedAround(tx: Tx, streamId: number, run: string, id: string): Promise<string | undefined> {
     const { rows } = await sql<{ id: string }>`
       select b.id from run_steps m
       join run_steps s on s.stream_id = m.stream_id and s.run_id = m.run_id and s.step ->> 'id' in (m.made_by, m.step -> 'scope' ->> 'ref')
       join beads b on b.stream_id = s.stream_id and b.id = s.bead_id
       where m.stream_id = ${streamId} and m.run_id = ${run} and m.bead_id = ${id} and b.id <> ${id}
-        and b.status = 'closed' and (s.step ->> 'id' = m.made_by or b.metadata ->> 'gc.outcome' in ('fail', 'skipped', 'canceled'))
+        and b.status = 'closed' and (s.step ->> 'id' = m.made_by or b.metadata ->> 'gc.outcome' in ('fail', 'skipped', 'canceled')
+          and m.step ->> 'kind' <> 'cleanup' and m.step -> 'scope' ->> 'role' is distinct from 'teardown')
       limit 1`.execute(tx);
     return rows[0]?.id;
   }
