@@ -32,7 +32,8 @@ export class Weaving {
   readonly used: { readonly formula: Formula; readonly where: Where }[] = [];
   /** What was left out of the steps that are prepared now, where nothing outside means it. */
   #left: Map<string, readonly string[]> | undefined;
-  /** What several of them would have waited for that have one id. */
+  /** They are children of a check. */
+  #isCheck = false;
   readonly #shared = new SharedNeeds();
   /** Those of `compose`: before a loop one stands before what the loop becomes. */
   readonly #gates: ReadonlyMap<string, Compose['gate'][number]>;
@@ -52,7 +53,7 @@ export class Weaving {
         this.#drop(step);
         return [];
       }
-      const children = (): Step[] => (step.check === undefined ? this.prepared(step.children) : this.#apart(step.children));
+      const children = (): Step[] => (step.check === undefined ? this.prepared(step.children) : this.#apart(step.children, true));
       const whole = step.children.length === 0 ? step : { ...step, children: children() };
       if (whole.loop === undefined) return [whole];
       return whole.loop.until === undefined ? this.#unrolled(whole, whole.loop.body) : [this.#repeating(whole)];
@@ -60,12 +61,12 @@ export class Weaving {
   }
 
   /** As `prepared`, for steps that know nothing of others with their ids: what is left out among them is left out of what they need here. */
-  #apart(steps: readonly Step[]): Step[] {
-    const around = this.#left;
+  #apart(steps: readonly Step[], isCheck = false): Step[] {
+    const around = [this.#left, this.#isCheck] as const;
     const left = new Map<string, readonly string[]>();
-    this.#left = left;
+    [this.#left, this.#isCheck] = [left, isCheck];
     const made = this.prepared(steps);
-    this.#left = around;
+    [this.#left, this.#isCheck] = around;
     return left.size === 0 ? made : without(made, left, this.formulas.budget);
   }
 
@@ -188,11 +189,9 @@ export class Weaving {
   /** Whoever waited for a step that is left out waits for what that waited for. */
   #drop(step: Step): void {
     for (const { id } of walk([step])) {
-      const before = this.became.get(id);
       this.#left?.set(id, step.needs);
       if (this.#left === undefined) this.became.set(id, step.needs);
-      // One of the formula itself, or that is there, is meant by whoever names it outside.
-      else if (before === undefined || before === this.#shared.of(id)) this.became.set(id, this.#shared.with(id, step.needs));
+      else this.became.set(id, this.#shared.with(id, step.needs, this.became.get(id), this.#isCheck));
     }
   }
 
