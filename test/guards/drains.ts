@@ -210,6 +210,14 @@ export const DRAIN_GUARDS: readonly Guard[] = [
     name: 'lets go of what it holds while somebody has closed it',
   },
   {
+    guard: 'A drain is opened again over a member that was closed before it was.',
+    file: 'src/modules/orchestration/runs/drains/drains.repository.ts',
+    find: "b.id = u.member_id and b.status = 'closed')",
+    replace: "b.id = u.member_id and b.status = '')",
+    test: HOLDS,
+    name: 'keeps what was closed before somebody closed it',
+  },
+  {
     guard: 'A drain without a convoy is refused before anything is written.',
     file: 'src/modules/orchestration/runs/launch/launch-plan.ts',
     find: "if (convoy === undefined) throw unknown('convoy_id', recipe.formula);",

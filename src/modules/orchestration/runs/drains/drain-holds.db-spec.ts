@@ -149,6 +149,24 @@ describe('what a drain has for itself', () => {
     await refused(`${members[0]} is closed, or gone`);
   });
 
+  it('keeps what was closed before somebody closed it', async () => {
+    const { convoy, members } = await d.convoyOf(2);
+    await d.launch(`${drain(EXCLUSIVE)}[[steps]]\nid = "o"\ntitle = "O"\n`, convoy);
+    const change = (status: 'open' | 'closed') => d.work((work) => work.update(members[0]!, { status }));
+    const held = async (): Promise<readonly boolean[]> => (await d.units()).map((unit) => unit.held);
+    await change('closed');
+    await d.end('all', { 'gc.outcome': 'pass' });
+    expect(await held()).toEqual([true, false]);
+    await d.open('all');
+    expect(await held()).toEqual([true, true]);
+    // It is let go as the others are, should anybody open it meanwhile.
+    await d.end('all', { 'gc.outcome': 'pass' });
+    await change('open');
+    await d.end('end');
+    expect(await held()).toEqual([false, false]);
+    for (const member of members) expect(await d.find(member)).toMatchObject({ status: 'open', labels: [] });
+  });
+
   // Guard: one of many that is over keeps none of the others from being done.
   it('is taken up again with its drain where only some of its units are over', async () => {
     const { convoy } = await d.convoyOf(2);

@@ -94,10 +94,11 @@ export class DrainsRepository {
     return rows[0];
   }
 
-  /** Lets go what units of a drain hold that have not ended; they may be taken up again with it. */
+  /** Lets go what units of a drain hold that have not ended; they may be taken up again with it. What is closed nobody else begins: it stays. */
   async letGo(tx: Tx, streamId: number, drain: string): Promise<string[]> {
     const { rows } = await sql<{ member_id: string }>`
-      update run_units set held = false where stream_id = ${streamId} and drain_id = ${drain} and held and outcome is null
+      update run_units u set held = false where u.stream_id = ${streamId} and u.drain_id = ${drain} and u.held and u.outcome is null and not exists (
+        select from beads b where b.stream_id = u.stream_id and b.id = u.member_id and b.status = 'closed')
       returning member_id`.execute(tx);
     return rows.map(({ member_id: member }) => member);
   }
