@@ -23,8 +23,9 @@ export const CHECKS_TOPIC = 'run-checks';
 const AT_ONCE = 20;
 
 /**
- * How often rounds of any controls may follow from each other in one go. Conditions and fan-outs without items make none: what comes here repeats what nobody
- * has anything to do in, as loops of drains whose one convoy is empty, and to go on in a transaction more would only have it fail later.
+ * How often rounds of any controls may follow from each other in one go, in which the city's other writers wait for all of them. Conditions and fan-outs without
+ * items make none: what comes here are rounds in which nobody has anything to do, as of loops of drains whose one convoy is empty. A hundred and one loops that
+ * would each end after one of these fail as well: nothing is done in them that another transaction would be worth.
  */
 const ALL_AT_ONCE = 100;
 
