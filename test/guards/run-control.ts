@@ -297,6 +297,14 @@ export const RUN_CONTROL: readonly Guard[] = [
     test: 'src/modules/orchestration/runs/run-keeper.db-spec.ts',
   },
   {
+    guard: 'A run is not looked for with each step that it ends itself.',
+    file: 'src/modules/orchestration/runs/run-keeper.ts',
+    find: 'if (closed.id !== closed.run_id && this.control.isBusy',
+    replace: 'if (closed.id === closed.run_id && this.control.isBusy',
+    test: `${CONTROL}/run-control.db-spec.ts`,
+    name: 'is not looked for',
+  },
+  {
     guard: 'A round of a check takes no longer than its step allows.',
     file: 'src/modules/orchestration/runs/control/run-control.ts',
     find: "about?.kind === 'check' ? about.step_timeout_ms : undefined",

@@ -51,6 +51,8 @@ export class RunKeeper implements OnModuleInit {
     const source = closed.metadata.molecule_id || closed.metadata.workflow_id;
     if (source) await this.#sourceClosed(work, closed);
     if (closed.run_id === null) return;
+    // What a run ends itself does not end it: it goes on with that, and ends after it.
+    if (closed.id !== closed.run_id && this.control.isBusy(work, closed.run_id)) return this.#tellCompleted(work, closed);
     const run = await this.repository.find(work.tx, work.city.streamId, closed.run_id);
     if (run === undefined || run.outcome !== null) return;
     if (closed.id === run.id) await this.#rootClosed(work, run, closed);
@@ -138,7 +140,7 @@ export class RunKeeper implements OnModuleInit {
 
   async #stepClosed(work: Work, run: RunRow, step: BeadRecord): Promise<void> {
     if (run.compiler === 2) {
-      work.emit(event(ExecutionStepCompleted, { ...work.facts(step), payload: {} }));
+      this.#tellCompleted(work, step);
       if (await this.#decided(work, run)) return;
       if (step.metadata['gc.outcome'] === 'fail') await this.#skipBehind(work, run, step);
     } else if (step.issue_type === 'gate' && step.metadata['gc.outcome'] === 'fail') {
@@ -148,6 +150,10 @@ export class RunKeeper implements OnModuleInit {
     }
     await this.#goOn(work, run, step.parent);
     if (step.issue_type === 'gate') await this.#atNoGate(work, run);
+  }
+
+  #tellCompleted(work: Work, step: BeadRecord): void {
+    work.emit(event(ExecutionStepCompleted, { ...work.facts(step), payload: {} }));
   }
 
   /** Goes on with a run that decides for itself; false for others. */

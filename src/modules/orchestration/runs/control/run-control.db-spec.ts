@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { sql } from 'kysely';
 import { workFixture, type WorkFixture } from '../../../../../test/support/work.js';
 import type { Recipe } from '../../formulas/compile/recipe.js';
@@ -51,6 +51,22 @@ async function end(ref: string, metadata: Record<string, string> = {}): Promise<
 }
 
 describe('a run that decides', () => {
+  it('is not looked for with each step that it ends itself', async () => {
+    const many = Array.from({ length: 20 }, (_, n) => n + 1);
+    const gates = many.map(
+      (n) => `[[steps]]\nid = "s${n}"\ntitle = "S"\nneeds = ["a"]\n[[compose.gate]]\nbefore = "s${n}"\ncondition = "steps.complete >= 1"\n`,
+    );
+    await launch(`[[steps]]\nid = "a"\ntitle = "A"\n${gates.join('')}`);
+    const at = (await fixture.events()).at(-1)!.seq;
+    const asked = jest.spyOn(runs.repository, 'find');
+    await end('a');
+    expect(await steps()).toMatchObject({ 'gate-s1': 'pass', 'gate-s20': 'pass', s20: 'ready' });
+    expect(asked.mock.calls.length).toBeLessThan(5);
+    const told = (await fixture.events(at)).filter(({ type }) => type === 'execution.step_completed');
+    expect(new Set(told.map(({ subject }) => subject)).size).toBe(21);
+    expect(told).toHaveLength(21);
+  });
+
   it('tries again, and goes on with what passed', async () => {
     const { id } = await launch(
       '[[steps]]\nid = "a"\ntitle = "A"\ndescription = "Do it."\ntags = ["x"]\nretry = { max_attempts = 2 }\n[[steps]]\nid = "b"\ntitle = "B"\nneeds = ["a"]\n',

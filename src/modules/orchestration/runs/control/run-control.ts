@@ -99,6 +99,11 @@ export class RunControl {
     }
   }
 
+  /** Whether what happens to a step of the run follows from what `goOn` does just now. */
+  isBusy(work: Work, run: string): boolean {
+    return this.#busy.get(work)?.has(run) === true;
+  }
+
   /** Steps that go on are looked at again when they are closed again. */
   async reopened(work: Work, ids: readonly string[]): Promise<void> {
     await this.repository.unsay(work.tx, work.city.streamId, ids);
