@@ -59,6 +59,22 @@ export const ISOLATION: readonly Guard[] = [
     name: 'where a link leads out at',
   },
   {
+    guard: 'What an agent has put in the way in its own home does not keep it from starting.',
+    file: 'src/platform/isolation/mount-points.ts',
+    find: '|| !error.isMovable || moved === MAX_MOVED) throw error;',
+    replace: '|| error.isMovable || moved === MAX_MOVED) throw error;',
+    test: 'src/platform/isolation/mount-points.spec.ts',
+    name: 'which is moved away',
+  },
+  {
+    guard: 'A link is moved away in a folder of its agent alone.',
+    file: 'src/platform/isolation/in-the-way.ts',
+    find: 'return this.outer.isOwn === true;',
+    replace: "return this.outer.mode === 'write';",
+    test: 'src/platform/isolation/mount-points.spec.ts',
+    name: 'says which it is',
+  },
+  {
     guard: 'What is to be hidden is hidden, or nothing begins.',
     file: 'src/platform/isolation/mount-points.ts',
     find: "if ((place !== undefined && outer.mode === 'write') || mount.mode === 'hidden')",

@@ -121,15 +121,18 @@ export class Bubblewrap {
     }
   }
 
-  /** @param hint tells where an operator makes a program visible */
-  sandbox(mounts: readonly Mount[], hint: string, network?: Inside): Sandbox {
+  /**
+   * @param hint tells where an operator makes a program visible
+   * @param onMoved as for `onMountPoints`
+   */
+  sandbox(mounts: readonly Mount[], hint: string, network?: Inside, onMoved?: (at: string, away: string) => void): Sandbox {
     const ordered = inOrder(mounts);
     return {
       enter: async (program) => {
         const seen: Mount[] = [...SYSTEM.map((at): Mount => ({ at, mode: 'read' })), ...ordered];
         const env = { ...program.env, ...network?.env };
         const command = await visibleProgram(program, seen, hint);
-        const placed = await renewed(await onMountPoints(ordered));
+        const placed = await renewed(await onMountPoints(ordered, onMoved));
         const group = await this.groups?.make();
         return {
           ...this.#wrapped({ ...program, env, command }, placed, group?.file ?? '', network),

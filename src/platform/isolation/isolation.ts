@@ -118,7 +118,9 @@ export class Isolation implements OnApplicationBootstrap, OnApplicationShutdown 
       this.#toldOfNetwork = true;
       this.log.warn('this host allows no namespaces for the network: git that calls nobody has the network of the host');
     }
-    return bubblewrap?.sandbox(mounts, `name its folder under [[runner.visible]] in ${this.hostFile}`, network);
+    return bubblewrap?.sandbox(mounts, `name its folder under [[runner.visible]] in ${this.hostFile}`, network, (at, away) =>
+      this.log.warn({ path: at, away }, 'what an agent had where something of the host is shown in its home was moved away'),
+    );
   }
 
   /**

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, readFile, realpath, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, readlink, realpath, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -38,9 +38,11 @@ const seen = (): Mount[] => [
   { at: path.join(home, '.gitconfig'), mode: 'read' },
 ];
 
-async function entered(line: string, mounts = seen()): Promise<Program> {
+const ownedBy = (): Mount[] => seen().map((mount) => (mount.from?.startsWith(own) ? { ...mount, isOwn: true } : mount));
+
+async function entered(line: string, mounts = seen(), onMoved?: (at: string, away: string) => void): Promise<Program> {
   const program = { command: '/bin/sh', args: ['-c', `cd ${home}; ${line}`], cwd: '/', env: { PATH: '/usr/bin:/bin', HOME: home } };
-  return bubblewrap!.sandbox(mounts, '').enter(program);
+  return bubblewrap!.sandbox(mounts, '', undefined, onMoved).enter(program);
 }
 
 async function said({ command, args, cwd, env }: Program): Promise<string> {
@@ -129,6 +131,47 @@ async function left(at: string, target: string): Promise<void> {
     await symlink(path.join(root, 'data/admin.key'), file);
     await expect(sandbox.enter(program)).rejects.toThrow('is a link, or lies behind one');
     expect(await said(late)).toContain('replaced by another one');
+  });
+
+  // Guard: an agent would keep its own session from starting until a person has looked.
+  it.each([
+    ['.local', (): string => root, false],
+    ['.local/bin', (): string => `/oldroot${root}`, false],
+    ['.local', (): string => '../../own', false],
+    ['.local', (): string => '.local', false],
+    ['.local/bin', (): string => '..', false],
+    ['.gitconfig', (): string => '.config/tool/x', false],
+    ['.local', (): string => '.config/tool', true],
+  ])('is shown where a link of the agent was at %s, which is moved away: %#', async (at, target, isChained) => {
+    await left(at, isChained ? 'on' : target());
+    if (isChained) await left('on', target());
+    const moved: string[][] = [];
+    const line = 'cat .local/bin/tool .gitconfig; echo w > .config/tool/w';
+    expect(await said(await entered(line, ownedBy(), (...both) => moved.push(both)))).toBe('of the hostof the host');
+    const link = path.join(own, 'home', isChained ? 'on' : at);
+    expect(moved).toEqual([[link, expect.stringMatching(/\.away-[0-9a-f]{12}$/)]]);
+    expect(moved[0]![1]!.startsWith(link)).toBe(true);
+    expect(await readlink(moved[0]![1]!)).toBe(target());
+    expect(await readdir(path.join(home, '.config/tool'))).toEqual(['w']);
+    expect(await output('cat .local/bin/tool')).toBe('of the host');
+  });
+
+  it('is shown where the agent had a file for a folder, a folder for a file, and a link into what comes later', async () => {
+    await Promise.all(['.gitconfig/x', 'tools'].map((one) => mkdir(path.join(own, 'home', one), { recursive: true })));
+    await writeFile(path.join(own, 'home/.local'), 'mine');
+    await left('.config/tool', '../tools');
+    await mkdir(path.join(home, 'tools'));
+    const moved: string[] = [];
+    const mounts = [...ownedBy(), { at: path.join(home, 'tools'), mode: 'read' } as const];
+    const line = 'cat .local/bin/tool .gitconfig; touch .config/tool/w tools/w 2>&1 | grep -c tools/w';
+    expect(await said(await entered(line, mounts, (at) => moved.push(path.relative(own, at))))).toBe('of the hostof the host1\n');
+    expect(moved.sort()).toEqual(['home/.config/tool', 'home/.gitconfig', 'home/.local']);
+  });
+
+  it('ends a start where a link is in what others write, and says which it is', async () => {
+    await left('.local', '../..');
+    const link = path.join(own, 'home/.local');
+    await expect(entered('echo begun')).rejects.toThrow(`a link leads out of it; move it away: mv '${link}' '${link}.away'`);
   });
 
   it('hides what is to be hidden behind no link of what is read-only', async () => {

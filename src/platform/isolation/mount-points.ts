@@ -4,9 +4,12 @@ import path from 'node:path';
 import { StartError } from '../runtime/port.js';
 import { HeldFolder } from '../runtime/preparation/held-folder.js';
 import { identityAt } from './held.js';
+import { InTheWay } from './in-the-way.js';
 import { covers, type Mount } from './mounts.js';
 
 const MAX_LINKS = 40;
+/** For one program: an agent that still runs in the home may put in the way what was moved. */
+const MAX_MOVED = 100;
 const NEW_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
 /** A mount with the place that it gets. */
@@ -22,13 +25,29 @@ export interface Placed extends Mount {
  * lead, with all of the host below `/oldroot` while bubblewrap sets up. So the folders on the way are made here, through no link, and mounted
  * as well: one that another has replaced since is found, and nothing begins. A link that stays in such a folder is followed here.
  *
+ * What is in the way in a folder of the session's own is moved: nobody else could start it until a person had looked.
+ *
  * @param mounts outer ones first
+ * @param onMoved is told where it lay, and where it lies now
  * @throws StartError unsupported where a link leads out of such a folder or into what else is mounted, or something else is in the way
  */
-export async function onMountPoints(mounts: readonly Mount[]): Promise<Placed[]> {
+export async function onMountPoints(mounts: readonly Mount[], onMoved?: (at: string, away: string) => void): Promise<Placed[]> {
+  for (let moved = 0; ; moved++) {
+    try {
+      return await placesOf(mounts);
+    } catch (error) {
+      if (!(error instanceof InTheWay) || !error.isMovable || moved === MAX_MOVED) throw error;
+      const away = await error.moveAway();
+      if (away !== undefined) onMoved?.(error.at, away);
+    }
+  }
+}
+
+async function placesOf(mounts: readonly Mount[]): Promise<Placed[]> {
   const placed: Placed[] = [];
   /** By what was asked for. */
   const places = new Map<string, string>();
+  const links = new Map<string, Link>();
   const onTheWay = new Set<string>();
   for (const [n, mount] of mounts.entries()) {
     const above = mounts.filter(({ at }) => at !== mount.at && covers(at, mount.at));
@@ -51,18 +70,22 @@ export async function onMountPoints(mounts: readonly Mount[]): Promise<Placed[]>
       placed.push({ ...mount, at: path.join(place, rest), isShown: true });
       continue;
     }
-    const way = outer.mode === 'hidden' ? rest.split(path.sep) : await wayTo(outer, rest);
+    const { way, link } = outer.mode === 'hidden' ? { way: rest.split(path.sep) } : await wayTo(outer, rest);
     if (place === undefined || way === undefined) {
       if ((place !== undefined && outer.mode === 'write') || mount.mode === 'hidden')
-        throw inTheWay(path.join(sourceOf(outer), rest), 'a link leads out of it');
+        throw new InTheWay(outer, rest.split(path.sep), 'a link leads out of it', link);
       // Behind a link of what is read-only lies what is shown where it leads, or nothing.
       continue;
     }
     const at = path.join(place, ...way);
     const other = mounts.slice(0, n).find((one) => meet(one, mount, places.get(one.at), at));
-    if (other !== undefined)
-      throw inTheWay(path.join(sourceOf(outer), rest), `a link leads into what is shown at ${other.at}, or around it`);
+    if (other !== undefined) {
+      const first = links.get(other.at);
+      const by = link !== undefined || first === undefined ? { outer, names: link } : first;
+      throw new InTheWay(by.outer, rest.split(path.sep), `a link leads into what is shown at ${other.at}, or around it`, by.names);
+    }
     places.set(mount.at, at);
+    if (link !== undefined) links.set(mount.at, { outer, names: link });
     if (outer.mode === 'write') {
       for (const folder of await made(outer, way, mount)) {
         const between = path.join(place, folder.rest);
@@ -94,15 +117,29 @@ function meet(first: Mount, then: Mount, place: string | undefined, at: string):
 
 const sourceOf = ({ at, from = at }: Mount): string => from;
 
-/** The names on the way through a folder, with each link followed as it is inside; undefined where one leads out. */
-async function wayTo(outer: Mount, rest: string): Promise<string[] | undefined> {
+/** Where a link lies in a folder. */
+interface Link {
+  readonly outer: Mount;
+  readonly names: string[];
+}
+
+interface Way {
+  /** Undefined where a link leads out. */
+  readonly way?: string[];
+  /** The last one on it. */
+  readonly link?: string[];
+}
+
+/** The names on the way through a folder, with each link followed as it is inside. */
+async function wayTo(outer: Mount, rest: string): Promise<Way> {
   const todo = rest.split(path.sep);
   const way: string[] = [];
+  let last: Pick<Way, 'link'> = {};
   for (let links = 0; todo.length > 0;) {
     const name = todo.shift()!;
     if (name === '' || name === '.') continue;
     if (name === '..') {
-      if (way.pop() === undefined) return undefined;
+      if (way.pop() === undefined) return last;
       continue;
     }
     const at = path.join(sourceOf(outer), ...way, name);
@@ -112,15 +149,16 @@ async function wayTo(outer: Mount, rest: string): Promise<string[] | undefined> 
       continue;
     }
     const target = await readlink(at);
-    if (++links > MAX_LINKS) return undefined;
+    last = { link: [...way, name] };
+    if (++links > MAX_LINKS) return last;
     if (!path.isAbsolute(target)) todo.unshift(...target.split('/'));
-    else if (!covers(outer.at, target)) return undefined;
+    else if (!covers(outer.at, target)) return last;
     else {
       way.length = 0;
       todo.unshift(...path.relative(outer.at, target).split('/'));
     }
   }
-  return way.length === 0 ? undefined : way;
+  return way.length === 0 ? last : { way, ...last };
 }
 
 /** Makes what is missing on the way, and what is mounted on. Answers the folders between. */
@@ -133,11 +171,11 @@ async function made(outer: Mount, way: readonly string[], mount: Mount): Promise
     for (const [n, name] of way.entries()) {
       const rest = path.join(...way.slice(0, n + 1));
       if (n === way.length - 1 && !isFolder) {
-        await makeFile(folder.at(name), path.join(root, rest));
+        if (!(await isFileMade(folder.at(name)))) throw new InTheWay(outer, way, 'it is no file');
         break;
       }
       const next = await folder.inside(name, 0o755);
-      if (next === undefined) throw inTheWay(path.join(root, rest), 'it is no folder');
+      if (next === undefined) throw new InTheWay(outer, way.slice(0, n + 1), 'it is no folder');
       await folder.close();
       folder = next;
       if (n < way.length - 1) between.push({ rest, identity: await next.identity() });
@@ -155,17 +193,14 @@ async function isDirectory(at: string): Promise<boolean> {
   return found.isDirectory();
 }
 
-async function makeFile(at: string, named: string): Promise<void> {
+/** False where something else has its name. */
+async function isFileMade(at: string): Promise<boolean> {
   const handle = await open(at, NEW_FILE, 0o644).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw error;
   });
   await handle?.close();
   const found = await lstat(at);
-  if (found.isSymbolicLink() || found.isDirectory()) throw inTheWay(named, 'it is no file');
-}
-
-function inTheWay(at: string, why: string): StartError {
-  return new StartError('unsupported', `something of the host is to be seen where ${at} lies: ${why}; remove it`);
+  return !found.isSymbolicLink() && !found.isDirectory();
 }
 
 /**

@@ -15,6 +15,8 @@ export interface Mount {
   readonly identity?: string;
   /** A file that may be replaced, as programs save theirs by a rename. Which one it has to be is looked at shortly before it is mounted. */
   readonly isRenewed?: true;
+  /** A folder for this program's owner alone, shown to nobody else. */
+  readonly isOwn?: true;
 }
 
 /** Outer ones first, so that an inner one is laid over them; of two for one path the later one counts. */

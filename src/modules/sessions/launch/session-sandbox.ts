@@ -151,8 +151,8 @@ export class SessionSandboxes {
   async #inside(session: Omit<CommandPlace, 'owner' | 'streamId'>, own: string, wayOut: WayOut | undefined): Promise<Sandbox | undefined> {
     const its: Mount[] = [
       // Over the root nothing would be left of what is shown.
-      ...(this.host.home === '/' ? [] : [{ at: this.host.home, mode: 'write', from: path.join(own, 'home') } as const]),
-      { at: '/tmp', mode: 'write', from: path.join(own, 'tmp') },
+      ...(this.host.home === '/' ? [] : [{ at: this.host.home, mode: 'write', from: path.join(own, 'home'), isOwn: true } as const]),
+      { at: '/tmp', mode: 'write', from: path.join(own, 'tmp'), isOwn: true },
     ];
     // An agent may have made a link of its home on a host where nothing isolated it.
     const mounts = [

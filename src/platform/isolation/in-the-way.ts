@@ -1,0 +1,58 @@
+import { randomBytes } from 'node:crypto';
+import { rename } from 'node:fs/promises';
+import path from 'node:path';
+import { StartError } from '../runtime/port.js';
+import { HeldFolder } from '../runtime/preparation/held-folder.js';
+import type { Mount } from './mounts.js';
+
+/** Something in a folder that agents write, where something else is to be mounted. */
+export class InTheWay extends StartError {
+  /** Where it lies: a link, or what is of another kind. */
+  readonly at: string;
+
+  /**
+   * @param wanted what lies in it is where something is to be seen
+   * @param names where it lies in the folder
+   */
+  constructor(
+    private readonly outer: Mount,
+    wanted: readonly string[],
+    why: string,
+    private readonly names = wanted,
+  ) {
+    const { from: root = outer.at } = outer;
+    const at = path.join(root, ...names);
+    const how = `mv ${quoted(at)} ${quoted(`${at}.away`)}`;
+    super('unsupported', `something of the host is to be seen where ${path.join(root, ...wanted)} lies: ${why}; move it away: ${how}`);
+    this.at = at;
+  }
+
+  /** Whether it may be moved: nobody but the agent of this folder has put it there. */
+  get isMovable(): boolean {
+    return this.outer.isOwn === true;
+  }
+
+  /** Gives it another name beside it, which nobody can know before. Answers where it lies now; undefined where it is not there any more. */
+  async moveAway(): Promise<string | undefined> {
+    const name = this.names.at(-1)!;
+    const away = `${name}.away-${randomBytes(6).toString('hex')}`;
+    let folder = await HeldFolder.open(this.outer.from ?? this.outer.at);
+    try {
+      for (const between of this.names.slice(0, -1)) {
+        const next = await folder.inside(between, 0o755);
+        if (next === undefined) return undefined;
+        await folder.close();
+        folder = next;
+      }
+      await rename(folder.at(name), folder.at(away));
+      return path.join(path.dirname(this.at), away);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      return undefined;
+    } finally {
+      await folder.close();
+    }
+  }
+}
+
+const quoted = (word: string): string => `'${word.replaceAll("'", `'\\''`)}'`;
