@@ -75,6 +75,14 @@ export const ISOLATION: readonly Guard[] = [
     name: 'says which it is',
   },
   {
+    guard: 'A link is moved away whose name is as long as a name may be.',
+    file: 'src/platform/isolation/in-the-way.ts',
+    find: '.subarray(0, MAX_KEPT)',
+    replace: '.subarray(0, MAX_KEPT * 2)',
+    test: 'src/platform/isolation/mount-points.spec.ts',
+    name: 'which is moved away',
+  },
+  {
     guard: 'What is to be hidden is hidden, or nothing begins.',
     file: 'src/platform/isolation/mount-points.ts',
     find: "if ((place !== undefined && outer.mode === 'write') || mount.mode === 'hidden')",

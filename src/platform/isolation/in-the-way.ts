@@ -5,6 +5,9 @@ import { StartError } from '../runtime/port.js';
 import { HeldFolder } from '../runtime/preparation/held-folder.js';
 import type { Mount } from './mounts.js';
 
+/** Bytes of a name that are kept: file systems take 255. */
+const MAX_KEPT = 200;
+
 /** Something in a folder that agents write, where something else is to be mounted. */
 export class InTheWay extends StartError {
   /** Where it lies: a link, or what is of another kind. */
@@ -22,7 +25,7 @@ export class InTheWay extends StartError {
   ) {
     const { from: root = outer.at } = outer;
     const at = path.join(root, ...names);
-    const how = `mv ${quoted(at)} ${quoted(`${at}.away`)}`;
+    const how = `mv ${quoted(at)} ${quoted(path.join(path.dirname(at), `${cut(path.basename(at))}.away`))}`;
     super('unsupported', `something of the host is to be seen where ${path.join(root, ...wanted)} lies: ${why}; move it away: ${how}`);
     this.at = at;
   }
@@ -32,10 +35,14 @@ export class InTheWay extends StartError {
     return this.outer.isOwn === true;
   }
 
-  /** Gives it another name beside it, which nobody can know before. Answers where it lies now; undefined where it is not there any more. */
+  /**
+   * Gives it another name beside it, which nobody can know before. Answers where it lies now; undefined where it is not there any more.
+   *
+   * @throws this where it cannot be moved
+   */
   async moveAway(): Promise<string | undefined> {
     const name = this.names.at(-1)!;
-    const away = `${name}.away-${randomBytes(6).toString('hex')}`;
+    const away = `${cut(name)}.away-${randomBytes(6).toString('hex')}`;
     let folder = await HeldFolder.open(this.outer.from ?? this.outer.at);
     try {
       for (const between of this.names.slice(0, -1)) {
@@ -47,12 +54,18 @@ export class InTheWay extends StartError {
       await rename(folder.at(name), folder.at(away));
       return path.join(path.dirname(this.at), away);
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-      return undefined;
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+      this.cause = error;
+      throw this;
     } finally {
       await folder.close();
     }
   }
+}
+
+/** Without what is left of a character at its end. */
+function cut(name: string): string {
+  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(Buffer.from(name).subarray(0, MAX_KEPT), { stream: true });
 }
 
 const quoted = (word: string): string => `'${word.replaceAll("'", `'\\''`)}'`;

@@ -135,22 +135,24 @@ async function left(at: string, target: string): Promise<void> {
 
   // Guard: an agent would keep its own session from starting until a person has looked.
   it.each([
-    ['.local', (): string => root, false],
-    ['.local/bin', (): string => `/oldroot${root}`, false],
-    ['.local', (): string => '../../own', false],
-    ['.local', (): string => '.local', false],
-    ['.local/bin', (): string => '..', false],
-    ['.gitconfig', (): string => '.config/tool/x', false],
-    ['.local', (): string => '.config/tool', true],
-  ])('is shown where a link of the agent was at %s, which is moved away: %#', async (at, target, isChained) => {
-    await left(at, isChained ? 'on' : target());
-    if (isChained) await left('on', target());
+    ['.local', (): string => root, ''],
+    ['.local/bin', (): string => `/oldroot${root}`, ''],
+    ['.local', (): string => '../../own', ''],
+    ['.local', (): string => '.local', ''],
+    ['.local/bin', (): string => '..', ''],
+    ['.gitconfig', (): string => '.config/tool/x', ''],
+    ['.local', (): string => '.config/tool', 'on'],
+    // As long as a name may be, nearly: 251 bytes.
+    ['.local', (): string => root, `x${'é'.repeat(125)}`],
+  ])('is shown where a link of the agent was at %s, which is moved away: %#', async (at, target, next) => {
+    await left(at, next || target());
+    if (next !== '') await left(next, target());
     const moved: string[][] = [];
     const line = 'cat .local/bin/tool .gitconfig; echo w > .config/tool/w';
     expect(await said(await entered(line, ownedBy(), (...both) => moved.push(both)))).toBe('of the hostof the host');
-    const link = path.join(own, 'home', isChained ? 'on' : at);
-    expect(moved).toEqual([[link, expect.stringMatching(/\.away-[0-9a-f]{12}$/)]]);
-    expect(moved[0]![1]!.startsWith(link)).toBe(true);
+    const link = path.join(own, 'home', next || at);
+    expect(moved).toEqual([[link, expect.stringMatching(/[a-zé]\.away-[0-9a-f]{12}$/)]]);
+    expect(moved[0]![1]!.startsWith(link.slice(0, path.join(own, 'home').length + 90))).toBe(true);
     expect(await readlink(moved[0]![1]!)).toBe(target());
     expect(await readdir(path.join(home, '.config/tool'))).toEqual(['w']);
     expect(await output('cat .local/bin/tool')).toBe('of the host');
@@ -172,6 +174,10 @@ async function left(at: string, target: string): Promise<void> {
     await left('.local', '../..');
     const link = path.join(own, 'home/.local');
     await expect(entered('echo begun')).rejects.toThrow(`a link leads out of it; move it away: mv '${link}' '${link}.away'`);
+    await rm(link);
+    await left('.local', 'x'.repeat(250));
+    await left('x'.repeat(250), '../..');
+    await expect(entered('echo begun')).rejects.toThrow(`${'x'.repeat(250)}' '${path.join(own, 'home', 'x'.repeat(200))}.away'`);
   });
 
   it('hides what is to be hidden behind no link of what is read-only', async () => {
