@@ -69,8 +69,8 @@ export const ISOLATION: readonly Guard[] = [
   {
     guard: 'A link is moved away in a folder of its agent alone.',
     file: 'src/platform/isolation/in-the-way.ts',
-    find: 'return this.outer.isOwn === true;',
-    replace: "return this.outer.mode === 'write';",
+    find: 'return this.outer.isOwn === true && ',
+    replace: "return this.outer.mode === 'write' && ",
     test: 'src/platform/isolation/mount-points.spec.ts',
     name: 'says which it is',
   },
@@ -81,6 +81,14 @@ export const ISOLATION: readonly Guard[] = [
     replace: '.subarray(0, MAX_KEPT * 2)',
     test: 'src/platform/isolation/mount-points.spec.ts',
     name: 'which is moved away',
+  },
+  {
+    guard: 'Only what was judged to be in the way is moved away, and nothing that has its name by then.',
+    file: 'src/platform/isolation/in-the-way.ts',
+    find: 'if ((await whichLies(folder.at(name))) !== which) return undefined;',
+    replace: 'void which;',
+    test: 'src/platform/isolation/in-the-way.spec.ts',
+    name: 'something else has its name by then',
   },
   {
     guard: 'What is to be hidden is hidden, or nothing begins.',

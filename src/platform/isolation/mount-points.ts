@@ -4,7 +4,7 @@ import path from 'node:path';
 import { StartError } from '../runtime/port.js';
 import { HeldFolder } from '../runtime/preparation/held-folder.js';
 import { identityAt } from './held.js';
-import { InTheWay } from './in-the-way.js';
+import { InTheWay, whichLies, whichOf, type Lying } from './in-the-way.js';
 import { covers, type Mount } from './mounts.js';
 
 const MAX_LINKS = 40;
@@ -73,19 +73,18 @@ async function placesOf(mounts: readonly Mount[]): Promise<Placed[]> {
     const { way, link } = outer.mode === 'hidden' ? { way: rest.split(path.sep) } : await wayTo(outer, rest);
     if (place === undefined || way === undefined) {
       if ((place !== undefined && outer.mode === 'write') || mount.mode === 'hidden')
-        throw new InTheWay(outer, rest.split(path.sep), 'a link leads out of it', link);
+        throw new InTheWay(outer, rest.split(path.sep), 'a link leads out of it', link ?? unknownAt(rest));
       // Behind a link of what is read-only lies what is shown where it leads, or nothing.
       continue;
     }
     const at = path.join(place, ...way);
     const other = mounts.slice(0, n).find((one) => meet(one, mount, places.get(one.at), at));
     if (other !== undefined) {
-      const first = links.get(other.at);
-      const by = link !== undefined || first === undefined ? { outer, names: link } : first;
-      throw new InTheWay(by.outer, rest.split(path.sep), `a link leads into what is shown at ${other.at}, or around it`, by.names);
+      const by = (link === undefined ? links.get(other.at) : undefined) ?? { outer, link: link ?? unknownAt(rest) };
+      throw new InTheWay(by.outer, rest.split(path.sep), `a link leads into what is shown at ${other.at}, or around it`, by.link);
     }
     places.set(mount.at, at);
-    if (link !== undefined) links.set(mount.at, { outer, names: link });
+    if (link !== undefined) links.set(mount.at, { outer, link });
     if (outer.mode === 'write') {
       for (const folder of await made(outer, way, mount)) {
         const between = path.join(place, folder.rest);
@@ -117,17 +116,20 @@ function meet(first: Mount, then: Mount, place: string | undefined, at: string):
 
 const sourceOf = ({ at, from = at }: Mount): string => from;
 
-/** Where a link lies in a folder. */
 interface Link {
   readonly outer: Mount;
-  readonly names: string[];
+  /** In it. */
+  readonly link: Lying;
 }
+
+/** Where no link was seen that is in the way. */
+const unknownAt = (rest: string): Lying => ({ names: rest.split(path.sep), which: undefined });
 
 interface Way {
   /** Undefined where a link leads out. */
   readonly way?: string[];
   /** The last one on it. */
-  readonly link?: string[];
+  readonly link?: Lying;
 }
 
 /** The names on the way through a folder, with each link followed as it is inside. */
@@ -143,13 +145,13 @@ async function wayTo(outer: Mount, rest: string): Promise<Way> {
       continue;
     }
     const at = path.join(sourceOf(outer), ...way, name);
-    const found = await lstat(at).catch(() => undefined);
+    const found = await lstat(at, { bigint: true }).catch(() => undefined);
     if (found?.isSymbolicLink() !== true) {
       way.push(name);
       continue;
     }
     const target = await readlink(at);
-    last = { link: [...way, name] };
+    last = { link: { names: [...way, name], which: whichOf(found) } };
     if (++links > MAX_LINKS) return last;
     if (!path.isAbsolute(target)) todo.unshift(...target.split('/'));
     else if (!covers(outer.at, target)) return last;
@@ -167,15 +169,19 @@ async function made(outer: Mount, way: readonly string[], mount: Mount): Promise
   const between: { rest: string; identity: string }[] = [];
   const isFolder = mount.mode === 'hidden' || (await isDirectory(sourceOf(mount)));
   let folder = await HeldFolder.open(root);
+  const inTheWay = async (n: number, why: string): Promise<InTheWay> => {
+    const names = way.slice(0, n + 1);
+    return new InTheWay(outer, names, why, { names, which: await whichLies(folder.at(way[n]!)) });
+  };
   try {
     for (const [n, name] of way.entries()) {
       const rest = path.join(...way.slice(0, n + 1));
       if (n === way.length - 1 && !isFolder) {
-        if (!(await isFileMade(folder.at(name)))) throw new InTheWay(outer, way, 'it is no file');
+        if (!(await isFileMade(folder.at(name)))) throw await inTheWay(n, 'it is no file');
         break;
       }
       const next = await folder.inside(name, 0o755);
-      if (next === undefined) throw new InTheWay(outer, way.slice(0, n + 1), 'it is no folder');
+      if (next === undefined) throw await inTheWay(n, 'it is no folder');
       await folder.close();
       folder = next;
       if (n < way.length - 1) between.push({ rest, identity: await next.identity() });
