@@ -91,6 +91,14 @@ export const ISOLATION: readonly Guard[] = [
     name: 'something else has its name by then',
   },
   {
+    guard: 'A folder that an agent has closed in its home is moved away.',
+    file: 'src/platform/isolation/mount-points.ts',
+    find: "if ((cause as NodeJS.ErrnoException).code !== 'EACCES') throw cause;",
+    replace: 'if (cause !== undefined) throw cause;',
+    test: 'src/platform/isolation/in-the-way.spec.ts',
+    name: 'that an agent has closed',
+  },
+  {
     guard: 'What is to be hidden is hidden, or nothing begins.',
     file: 'src/platform/isolation/mount-points.ts',
     find: "if ((place !== undefined && outer.mode === 'write') || mount.mode === 'hidden')",

@@ -30,11 +30,14 @@ export class InTheWay extends StartError {
     wanted: readonly string[],
     why: string,
     private readonly lying: Lying,
+    cause?: unknown,
   ) {
     const { from: root = outer.at } = outer;
     const at = path.join(root, ...lying.names);
     const how = `mv ${quoted(at)} ${quoted(path.join(path.dirname(at), `${cut(path.basename(at))}.away`))}`;
-    super('unsupported', `something of the host is to be seen where ${path.join(root, ...wanted)} lies: ${why}; move it away: ${how}`);
+    super('unsupported', `something of the host is to be seen where ${path.join(root, ...wanted)} lies: ${why}; move it away: ${how}`, '', {
+      cause,
+    });
     this.at = at;
   }
 

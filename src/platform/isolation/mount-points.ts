@@ -169,22 +169,25 @@ async function made(outer: Mount, way: readonly string[], mount: Mount): Promise
   const between: { rest: string; identity: string }[] = [];
   const isFolder = mount.mode === 'hidden' || (await isDirectory(sourceOf(mount)));
   let folder = await HeldFolder.open(root);
-  const inTheWay = async (n: number, why: string): Promise<InTheWay> => {
-    const names = way.slice(0, n + 1);
-    return new InTheWay(outer, names, why, { names, which: await whichLies(folder.at(way[n]!)) });
+  const inTheWay = async (count: number, why: string, cause?: unknown): Promise<InTheWay> => {
+    const names = way.slice(0, count);
+    return new InTheWay(outer, names, why, { names, which: await whichLies(path.join(root, ...names)) }, cause);
   };
   try {
     for (const [n, name] of way.entries()) {
-      const rest = path.join(...way.slice(0, n + 1));
-      if (n === way.length - 1 && !isFolder) {
-        if (!(await isFileMade(folder.at(name)))) throw await inTheWay(n, 'it is no file');
-        break;
-      }
-      const next = await folder.inside(name, 0o755);
-      if (next === undefined) throw await inTheWay(n, 'it is no folder');
+      const isLast = n === way.length - 1;
+      const next = await (isLast && !isFolder ? isFileMade(folder.at(name)) : folder.inside(name, 0o755)).catch(async (cause: unknown) => {
+        if ((cause as NodeJS.ErrnoException).code !== 'EACCES') throw cause;
+        // What cannot be seen, or made, is kept from us by the folder around it.
+        const isSeen = (await whichLies(folder.at(name))) !== undefined;
+        throw await inTheWay(isSeen ? n + 1 : n, 'it cannot be opened', cause);
+      });
+      if (next === true) break;
+      if (next === false) throw await inTheWay(n + 1, 'it is no file');
+      if (next === undefined) throw await inTheWay(n + 1, 'it is no folder');
       await folder.close();
       folder = next;
-      if (n < way.length - 1) between.push({ rest, identity: await next.identity() });
+      if (!isLast) between.push({ rest: path.join(...way.slice(0, n + 1)), identity: await next.identity() });
     }
     return between;
   } finally {
