@@ -99,6 +99,14 @@ export const ISOLATION: readonly Guard[] = [
     name: 'that an agent has closed',
   },
   {
+    guard: 'An agent fills no log with what is moved away at a start.',
+    file: 'src/platform/isolation/isolation.ts',
+    find: 'if (lines >= MAX_LINES) return;',
+    replace: '',
+    test: 'src/platform/isolation/isolation.spec.ts',
+    name: 'is told with its city and session',
+  },
+  {
     guard: 'What is to be hidden is hidden, or nothing begins.',
     file: 'src/platform/isolation/mount-points.ts',
     find: "if ((place !== undefined && outer.mode === 'write') || mount.mode === 'hidden')",

@@ -1,10 +1,14 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { USER_NUMBERS, USERS_OF_HOST } from '../../../test/support/user-numbers.js';
+import { AppConfig, loadConfig, type Config } from '../config/config.js';
+import type { AppLogger } from '../logging/logger.js';
+import { Isolation } from './isolation.js';
+import type { Mount } from './mounts.js';
 import { isolationOf } from './testing/isolation.js';
 
 let data: string;
@@ -52,5 +56,29 @@ describe('isolation that the operator asks for', () => {
       left.kill('SIGKILL');
       isolation.onApplicationShutdown();
     }
+  });
+});
+
+describe('what was moved away at a start', () => {
+  // Guard: an agent that goes on while it starts would fill the log.
+  it('is told with its city and session, in some lines', async () => {
+    const told: object[] = [];
+    const log = { warn: (fields: object, text: string) => told.push({ ...fields, text }) } as unknown as AppLogger;
+    const config = new AppConfig(loadConfig({ SVC_DATA_DIR: data }, '/') as Config);
+    const isolation = new Isolation(config, log);
+    if ((await isolation.found()).bubblewrap === undefined) return;
+    const [home, host] = [path.join(data, 'home'), path.join(data, 'host')];
+    await Promise.all([home, host].map((at) => mkdir(at)));
+    const names = Array.from({ length: 12 }, (_, n) => `tools-${n}`);
+    await Promise.all(names.map((name) => symlink('/', path.join(home, name))));
+    const shown = names.map((name): Mount => ({ at: `/home/${name}`, from: host, mode: 'read' }));
+    const whose = { city: 'port', session: 'po-1' };
+    const sandbox = await isolation.sandbox([{ at: '/home', from: home, mode: 'write', isOwn: true }, ...shown], undefined, whose);
+    await sandbox!.enter({ command: '/bin/true', args: [], cwd: '/', env: {} });
+    const away = expect.stringContaining('.away-');
+    expect(told).toHaveLength(10);
+    expect(told[0]).toMatchObject({ ...whose, path: path.join(home, 'tools-0'), away, text: expect.stringMatching(/moved away$/) });
+    expect(told[9]).toMatchObject({ text: expect.stringMatching(/no more is told of it$/) });
+    expect((await readdir(home)).filter((name) => name.includes('.away-'))).toHaveLength(12);
   });
 });

@@ -11,7 +11,11 @@ import { asLentUser, endLeft, type LentWork } from './lent-user.js';
 import { UNLIMITED, type LimitsBy } from './limits-by.js';
 import type { Changeable, Mount } from './mounts.js';
 import { insideOf, type WayOut } from './network/inside.js';
+import type { Caller } from './network/walls.js';
 import { Users } from './users.js';
+
+/** Lines a start of what was moved away: an agent that still runs may go on. */
+const MAX_LINES = 10;
 
 export type IsolationKind = 'bubblewrap' | 'users' | 'none';
 
@@ -110,17 +114,26 @@ export class Isolation implements OnApplicationBootstrap, OnApplicationShutdown 
     return (bubblewrap ?? users)?.limitsBy ?? UNLIMITED;
   }
 
-  /** Undefined where there are no namespaces. @param wayOut all that it has of the network, or `none` where the host can keep it off; the host's unless given */
-  async sandbox(mounts: readonly Mount[], wayOut?: WayOut | 'none'): Promise<Sandbox | undefined> {
+  /**
+   * Undefined where there are no namespaces.
+   *
+   * @param wayOut all that it has of the network, or `none` where the host can keep it off; the host's unless given
+   * @param whose for the log
+   */
+  async sandbox(mounts: readonly Mount[], wayOut?: WayOut | 'none', whose?: Caller): Promise<Sandbox | undefined> {
     const { bubblewrap } = await this.found();
     const network = wayOut === 'none' ? await bubblewrap?.noNetwork() : wayOut && insideOf(wayOut);
     if (bubblewrap !== undefined && wayOut === 'none' && network === undefined && !this.#toldOfNetwork) {
       this.#toldOfNetwork = true;
       this.log.warn('this host allows no namespaces for the network: git that calls nobody has the network of the host');
     }
-    return bubblewrap?.sandbox(mounts, `name its folder under [[runner.visible]] in ${this.hostFile}`, network, (at, away) =>
-      this.log.warn({ path: at, away }, 'what an agent had where something of the host is shown in its home was moved away'),
-    );
+    const hint = `name its folder under [[runner.visible]] in ${this.hostFile}`;
+    let lines = 0;
+    return bubblewrap?.sandbox(mounts, hint, network, (at, away) => {
+      if (lines >= MAX_LINES) return;
+      const what = 'what an agent had where something of the host is shown in its home was moved away';
+      this.log.warn({ ...whose, path: at, away }, ++lines < MAX_LINES ? what : `${what}; no more is told of it`);
+    });
   }
 
   /**

@@ -12,7 +12,7 @@ import { StartError, type Sandbox } from '../../../platform/runtime/port.js';
 import { listProcesses, type Markers, type ProcessTable } from '../../../platform/runtime/process-table.js';
 import type { WayOut } from '../../../platform/isolation/network/inside.js';
 import type { ProxyRules } from '../../../platform/isolation/network/proxy.js';
-import { NetworkWalls } from '../../../platform/isolation/network/walls.js';
+import { NetworkWalls, type Caller } from '../../../platform/isolation/network/walls.js';
 import type { CityConfig, NetworkRule } from '../../files/composition/city-config.js';
 import { isBelow } from '../../files/composition/trees/paths.js';
 import { PROGRAMS, SIGN_INS } from '../../hosts/providers/probes/host-places.js';
@@ -87,7 +87,8 @@ export class SessionSandboxes {
     checkPlace(session.directories);
     const own = await this.#ownDirectory(session);
     if (users !== undefined) return this.#asUser(users, session, own);
-    return this.#inside(session, own, rules && (await this.#wayOut(session, rules)));
+    const whose = { city: session.places.cityName, session: session.id };
+    return this.#inside(session, own, whose, rules && (await this.#wayOut(whose, rules)));
   }
 
   /**
@@ -109,11 +110,11 @@ export class SessionSandboxes {
     checkPlace(command.directories);
     if (users !== undefined) return this.#asLentUser(users, command, (sandbox) => work(sandbox, sockets));
     const own = await this.#folders(command.directories.city, path.join(COMMANDS, command.owner));
-    const id = `${COMMANDS}/${command.owner}`;
-    const around = async (wayOut: WayOut | undefined): Promise<T> => work(await this.#inside(command, own, wayOut), SOCKETS);
+    const whose = { city: command.places.cityName, session: `${COMMANDS}/${command.owner}` };
+    const around = async (wayOut: WayOut | undefined): Promise<T> => work(await this.#inside(command, own, whose, wayOut), SOCKETS);
     if (rules === undefined) return around(undefined);
     const { api, wanted } = this.#wanted(rules);
-    return this.walls.during({ city: command.places.cityName, session: id }, wanted, (socket) => around({ api, socket }));
+    return this.walls.during(whose, wanted, (socket) => around({ api, socket }));
   }
 
   /**
@@ -148,7 +149,12 @@ export class SessionSandboxes {
     return users.identityOf(city, session);
   }
 
-  async #inside(session: Omit<CommandPlace, 'owner' | 'streamId'>, own: string, wayOut: WayOut | undefined): Promise<Sandbox | undefined> {
+  async #inside(
+    session: Omit<CommandPlace, 'owner' | 'streamId'>,
+    own: string,
+    whose: Caller,
+    wayOut: WayOut | undefined,
+  ): Promise<Sandbox | undefined> {
     const its: Mount[] = [
       // Over the root nothing would be left of what is shown.
       ...(this.host.home === '/' ? [] : [{ at: this.host.home, mode: 'write', from: path.join(own, 'home'), isOwn: true } as const]),
@@ -160,12 +166,12 @@ export class SessionSandboxes {
       ...(await this.#ofHost(session)),
       ...(await identified([...(await this.#ofCity(session)), ...ofService(session.service)])),
     ];
-    return this.isolation.sandbox(mounts, wayOut);
+    return this.isolation.sandbox(mounts, wayOut, whose);
   }
 
-  async #wayOut({ id, places }: Pick<Session, 'id' | 'places'>, rules: readonly NetworkRule[]): Promise<WayOut> {
+  async #wayOut(whose: Caller, rules: readonly NetworkRule[]): Promise<WayOut> {
     const { api, wanted } = this.#wanted(rules);
-    return { api, socket: await this.walls.of({ city: places.cityName, session: id }, wanted) };
+    return { api, socket: await this.walls.of(whose, wanted) };
   }
 
   #wanted(rules: readonly NetworkRule[]): { readonly api: URL | undefined; readonly wanted: ProxyRules } {
