@@ -53,6 +53,13 @@ export const STREAMS: readonly Guard[] = [
     test: CHANNEL,
   },
   {
+    guard: 'A replay that finds nothing to tell does not leave its client in silence.',
+    file: 'src/platform/streams/channel.ts',
+    find: "else if (s.state === 'behind' && !s.full) s.write(placeFrame(this.source.replayId?.(s)));",
+    replace: "else if (s.state === 'behind' && !s.full) this.source.replayId?.(s), placeFrame(undefined);",
+    test: CHANNEL,
+  },
+  {
     guard: 'What a ring drops is kept in mind for whoever still needs it.',
     file: 'src/platform/streams/channel.ts',
     find: 'for (let i = s.next; i < base; i++) addLag(s, this.#ring[i - this.#base]!);',

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { Writable } from 'node:stream';
 import { describe, expect, it } from '@jest/globals';
 import { Metrics } from '../health/metrics.js';
-import { Channel } from './channel.js';
+import { Channel, type ChannelSource } from './channel.js';
 import { MAX_PENDING_BYTES, STALL_LIMIT_MS, Subscriber } from './subscriber.js';
 
 /** A socket whose client reads, or does not. */
@@ -31,7 +31,7 @@ const HEARTBEAT_MS = 15_000;
 
 function joined({ reads = true, frames = 4_096 } = {}) {
   const replay = (): Promise<undefined> => new Promise(() => undefined);
-  const source = { replay, currentId: () => 'the newest' };
+  const source: ChannelSource = { replay, currentId: () => 'the newest' };
   const channel = new Channel(source, new Metrics().counter({ name: 'sent', help: 'sent' }), { frames, bytes: 1 << 30 });
   const line = new Line(reads);
   const subscriber = new Subscriber(line as unknown as Socket, HEARTBEAT_MS, (one) => channel.remove(one));
@@ -39,7 +39,7 @@ function joined({ reads = true, frames = 4_096 } = {}) {
   channel.attach(subscriber);
   const publish = (seq: number, bytes = 10): void =>
     channel.publish({ bytes: Buffer.from(`frame ${seq} `.padEnd(bytes)), bodyAt: 0, streamId: 1, seq });
-  return { channel, line, subscriber, publish };
+  return { channel, line, subscriber, publish, source };
 }
 
 const swept = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 20));
@@ -55,6 +55,20 @@ describe('a subscriber of a channel', () => {
     expect(beat()).toBe(1);
     subscriber.state = 'behind';
     expect(beat()).toBe(0);
+  });
+
+  // Guard: a client takes a connection for dead that is silent for as long as a replay finds nothing to tell.
+  it('is told how far its replay is while that has nothing to tell, by no heartbeat', () => {
+    const { channel, line, subscriber, source } = joined();
+    const beat = (): string => {
+      line.sent.length = 0;
+      channel.tick(subscriber.beatAt, HEARTBEAT_MS);
+      return line.sent.join('');
+    };
+    subscriber.state = 'behind';
+    expect(beat()).toBe(':\n\n');
+    source.replayId = () => '7';
+    expect(beat()).toBe('id: 7\n\n');
   });
 
   it('is owed exactly the frames that the ring has dropped before it got them', () => {

@@ -1,7 +1,7 @@
 import type { Counter } from 'prom-client';
 import { sleep } from '../time/clock.js';
 import { asking } from '../turns/asking.js';
-import { heartbeatFrame, retryFrame } from './sse.js';
+import { heartbeatFrame, placeFrame, retryFrame } from './sse.js';
 import { Subscriber } from './subscriber.js';
 
 /** A frame, encoded once for everybody who gets it. `bodyAt` is where the bytes after the id line begin. */
@@ -20,6 +20,8 @@ export interface ChannelSource {
   replay(subscriber: Subscriber): Promise<Buffer | undefined>;
   /** The position after everything published so far. */
   currentId(): string;
+  /** The position of a subscriber that is behind, where it is short enough to be told of between events. */
+  replayId?(subscriber: Subscriber): string | undefined;
 }
 
 /** What a ring keeps for subscribers that are not as fast, and for those that resume. */
@@ -120,7 +122,10 @@ export class Channel {
     for (const s of [...this.#subscribers]) s.end(this.#isCurrent(s) ? bookmark + retryFrame() : retryFrame());
   }
 
-  /** Writes due heartbeats and closes streams that take nothing. */
+  /**
+   * Writes due heartbeats and closes streams that take nothing. A replay may find nothing to tell for minutes: its client would take the connection
+   * for dead, and begin again where it began. A heartbeat would say that the replay is over.
+   */
   tick(now: number, heartbeatMs: number): void {
     let bookmark: string | undefined;
     this.#cut(); // the limit may be another by now
@@ -129,6 +134,7 @@ export class Channel {
       else if (now >= s.beatAt) {
         s.beatAt = now + heartbeatMs;
         if (this.#isCurrent(s)) s.write((bookmark ??= heartbeatFrame(this.source.currentId(), new Date(now))));
+        else if (s.state === 'behind' && !s.full) s.write(placeFrame(this.source.replayId?.(s)));
       }
     }
   }

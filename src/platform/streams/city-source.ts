@@ -50,6 +50,11 @@ export class CitySource implements ChannelSource {
     return String(this.position);
   }
 
+  replayId(subscriber: Subscriber): string | undefined {
+    const pos = subscriber.lag?.get(this.stream.id)?.pos;
+    return pos === undefined ? undefined : String(pos);
+  }
+
   async replay(subscriber: Subscriber): Promise<Buffer | undefined> {
     const lag = subscriber.lag?.get(this.stream.id);
     if (lag === undefined || lag.pos >= lag.upto) {

@@ -368,6 +368,31 @@ describe('event streams of two replicas', () => {
     expect(ids.every((id, i) => i === 0 || id >= ids[i - 1]!)).toBe(true);
   });
 
+  it('say how far a replay is that has nothing to tell, before its heartbeat', async () => {
+    const name = await city();
+    await a.emit(name, 3);
+    const from = await cursor();
+    await a.emit(name, 2);
+    await eventually(() => b.hub.stream(name)?.head === 6);
+    const at = Number(/:(\d+)$/.exec(from.split(',').find((part) => part.startsWith(`${name}:`))!)![1]);
+    const found = b.hub.repository.read.bind(b.hub.repository);
+    let free = (): void => undefined;
+    const held = new Promise<void>((resolve) => (free = resolve));
+    jest.spyOn(b.hub.repository, 'read').mockImplementation((...asked) => held.then(() => found(...asked)));
+    for (const [url, id] of [
+      [`${b.url}/${name}?after=2`, '2'],
+      [`${b.url}/sup?cities=${name}&after=${from}`, `${name}:${at}`],
+    ]) {
+      const abort = new AbortController();
+      const response = await fetch(`${url}&type=no.such`, { signal: abort.signal });
+      let text = '';
+      for await (const chunk of response.body!) if ((text += Buffer.from(chunk).toString()).includes('id: ')) break;
+      expect(text).toMatch(new RegExp(`^retry: \\d+\n\nid: (__supervisor__:\\d+,)?${id}\n\n$`));
+      abort.abort();
+    }
+    free();
+  });
+
   describe('positions', () => {
     it('absent and empty mean the head; 0 means everything; Last-Event-ID wins', async () => {
       const name = await city();

@@ -23,6 +23,11 @@ export function keptBytes(text: string): Buffer {
   return bytes;
 }
 
+/** No event, so that no client is told of anything: it keeps the position for when it comes back. Without one it is a comment. */
+export function placeFrame(id: string | undefined): string {
+  return id === undefined ? ':\n\n' : `id: ${id}\n\n`;
+}
+
 /** A bookmark: no event, but the position up to which the client has everything. */
 export function heartbeatFrame(id: string, now: Date): string {
   return frameText(id, 'heartbeat', `{"timestamp":"${now.toISOString().slice(0, 19)}Z"}`);

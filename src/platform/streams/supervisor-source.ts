@@ -46,6 +46,11 @@ export class SupervisorSource implements ChannelSource {
     return this.scope.streams;
   }
 
+  /** None for one that is far: its ids count from what has to be stored for them. */
+  replayId({ next, lag }: Subscriber): string | undefined {
+    return lag === undefined || this.#isFar(lag) ? undefined : this.#position(this.#elsewhere(next, lag), lag).id();
+  }
+
   async replay(subscriber: Subscriber): Promise<Buffer | undefined> {
     const lag = subscriber.lag;
     if (lag === undefined) return undefined;
@@ -93,6 +98,10 @@ export class SupervisorSource implements ChannelSource {
     return left > COMPOSITE_LIMIT;
   }
 
+  #isFar(lag: ReadonlyMap<number, Lag>): boolean {
+    return (lag.size > ELSEWHERE_LIMIT && this.streams.length > COMPOSITE_LIMIT) || this.#namesMany(lag);
+  }
+
   #composite(elsewhere: ReadonlyMap<number, number>, lag: ReadonlyMap<number, Lag> | undefined): CompositePosition {
     const streams = this.streams.map((s) => ({ id: s.id, name: s.name, seq: elsewhere.get(s.id) ?? s.position }));
     for (const [id, seq] of elsewhere) {
@@ -138,9 +147,8 @@ export class SupervisorSource implements ChannelSource {
     const ranges = chosen.map(([streamId, l]) => ({ streamId, after: l.pos, upto: endAbove(this.#ends(streamId, l), l.pos, l.upto) }));
     const { rows, more } = await this.repository.read(ranges, limit, CHUNK_BYTES, this.types);
     if (this.types !== undefined) await assertStillKept(this.repository, ranges);
-    const isFar = (lag.size > ELSEWHERE_LIMIT && this.streams.length > COMPOSITE_LIMIT) || this.#namesMany(lag);
     // Whoever is told of nothing has nothing stored.
-    const own = isFar && rows.some((row) => this.#wants(row)) ? await this.#own(s, lag) : undefined;
+    const own = this.#isFar(lag) && rows.some((row) => this.#wants(row)) ? await this.#own(s, lag) : undefined;
     if (s.lag !== lag) return undefined;
     const position = own ?? this.#position(this.#elsewhere(s.next, lag), lag);
     let text = '';
