@@ -2,8 +2,8 @@ import type { Rate } from '../config/config.js';
 import { Buckets } from '../http/buckets.js';
 import { AppLogger } from '../logging/logger.js';
 import { parseOpaque, placeOf } from './cursor.js';
-import type { PositionSeal } from './position-seal.js';
 import { OpaquePosition, type CheckpointBase } from './positions.js';
+import { Base, CHAIN_LENGTH, STORED_BASE_MS, StoredPositions } from './stored-positions.js';
 import { StreamLogRepository } from './stream-log.repository.js';
 import { problem } from '../../contract/problems.js';
 
@@ -12,19 +12,16 @@ const MOVED_LIMIT = 16;
 /** Streams that are kept in mind without a base, twice as many at times: of those that come and go, the ones that moved last. */
 export const MOST_UNSTORED = 1_024;
 const MIN_INTERVAL_MS = 250;
-/** A chain of small rows hangs on one full row; short, so that resolving an id reads little. */
-const CHAIN_LENGTH = 64;
 const CHAIN_MS = 10 * 60_000;
 /** A base that nothing moves far from is stored anew: what is stored is dropped after a day, however new the ids that count from it. */
 const RENEW_MS = 30 * 60_000;
 
-/** What a page token counts from: a stored position that is kept for a day yet, and is near. */
-const TOKEN_BASE_MS = 60 * 60_000;
+/** How many streams may differ from what a page token counts from. */
 const TOKEN_MOVED_LIMIT = 256;
-/** Positions that were stored last for requests are kept in mind, each with all its streams: readers of other cities have others. */
-const OWN_KEPT = 16;
 /** What requests of one key may have stored by this process: a row is as large as there are cities. */
 export const OWN_RATE: Rate = { perSecond: 60 / 3_600, burst: 60 };
+/** What streams of one key may have stored by it, in streams that rows name: some 12 bytes each, which are kept for a day. */
+const REPLAY_RATE: Rate = { perSecond: 2_000_000 / 3_600, burst: 1_000_000 };
 
 /** How far a stream is, with its name: ids go on naming one that has left, and not everybody may see it. */
 interface Moved {
@@ -38,30 +35,10 @@ export interface Resolved {
   readonly base: CheckpointBase | undefined;
 }
 
-class Base implements CheckpointBase {
-  constructor(
-    readonly id: number,
-    readonly root: number,
-    readonly seqs: ReadonlyMap<number, number>,
-    readonly seal: PositionSeal,
-    readonly at = 0,
-  ) {}
-  seqOf(streamId: number): number {
-    return this.seqs.get(streamId) ?? 0;
-  }
-  has(streamId: number): boolean {
-    return this.seqs.has(streamId);
-  }
-  /** What of these differs from it. Undefined where that is more than `most`, or it has others: a position that counts from it names all of its streams. */
-  movedTo(vector: ReadonlyMap<number, number>, most: number): [number, number][] | undefined {
-    const moved: [number, number][] = [];
-    for (const [id, seq] of vector) {
-      if (this.seqs.get(id) === seq) continue;
-      if (moved.push([id, seq]) > most) return undefined;
-    }
-    for (const id of this.seqs.keys()) if (!vector.has(id)) return undefined;
-    return moved;
-  }
+/** Whose it is, and what its ids have counted from before. */
+export interface Replay {
+  readonly keyId?: string | undefined;
+  readonly base?: CheckpointBase | undefined;
 }
 
 /**
@@ -69,6 +46,8 @@ class Base implements CheckpointBase {
  * resolve it. A new row at most every 250 ms, and only while events flow.
  */
 export class Checkpoints {
+  /** Tests have less. */
+  replayRate = REPLAY_RATE;
   #base: Base | undefined;
   #steps = 0;
   #generation = 0;
@@ -79,15 +58,17 @@ export class Checkpoints {
   /** Streams beyond the base, and those that moved while the next base is being written. */
   #moved = new Map<number, Moved>();
   #movedMeanwhile = new Map<number, Moved>();
-  /** Stored for requests, the newest first. */
-  #owned: readonly Base[] = [];
+  readonly #stored: StoredPositions;
   readonly #shares = new Buckets();
+  readonly #replayShares = new Buckets();
 
   constructor(
     private readonly repository: StreamLogRepository,
     private readonly log: AppLogger,
     private readonly vector: () => Map<number, number>,
-  ) {}
+  ) {
+    this.#stored = new StoredPositions(repository);
+  }
 
   get ready(): boolean {
     return this.#base !== undefined;
@@ -119,7 +100,7 @@ export class Checkpoints {
   /** Begins anew: what it counts from is of an epoch that has ended. What is being written is not used any more. */
   forget(): void {
     this.#base = undefined;
-    this.#owned = [];
+    this.#stored.forget();
     this.#moved = new Map();
     this.#movedMeanwhile = new Map();
     this.#generation++;
@@ -160,11 +141,17 @@ export class Checkpoints {
 
   /**
    * A position for a stream that is far from the hub's place. It counts from one that was stored before, where up to `most` streams differ from that;
-   * otherwise it has a stored row of its own. No key has a share of these: its streams would have to wait for more, in silence, and clients give such up. A row
-   * costs its client a part of the log that it is told first, and is dropped after a day.
+   * otherwise it is stored, as what has moved since the part before it, where that is known. A key that comes back with ever other positions has had its share at
+   * some time: then it is the milliseconds until there is some again. Its streams wait so long, and tell how far they are.
    */
-  async ofReplay(vector: ReadonlyMap<number, number>, most: number): Promise<OpaquePosition> {
-    return this.#near(vector, most) ?? (await this.#store(vector));
+  async ofReplay(replay: Replay, vector: ReadonlyMap<number, number>, most: number): Promise<OpaquePosition | number> {
+    const near = this.#stored.near(vector, most, replay.base);
+    if (near !== undefined) return near;
+    const { size, store } = this.#stored.plan(vector, replay.base);
+    const part = Math.min(Math.max(size, 1), this.replayRate.burst);
+    const share = { perSecond: this.replayRate.perSecond / part, burst: this.replayRate.burst / part };
+    const waitMs = this.#replayShares.take(replay.keyId ?? '', share);
+    return waitMs > 0 ? waitMs : store();
   }
 
   /**
@@ -172,9 +159,9 @@ export class Checkpoints {
    * there is none, either: the names of the cities do as well, and are longer yet.
    */
   async ownOf(key: string | undefined, vector: ReadonlyMap<number, number>): Promise<OpaquePosition | undefined> {
-    const near = this.#near(vector, TOKEN_MOVED_LIMIT);
+    const near = this.#stored.near(vector, TOKEN_MOVED_LIMIT);
     if (near !== undefined) return near;
-    return this.#shares.take(key ?? '', OWN_RATE) > 0 ? this.#near(vector, Infinity) : this.#store(vector);
+    return this.#shares.take(key ?? '', OWN_RATE) > 0 ? this.#stored.near(vector, Infinity) : this.#stored.plan(vector).store();
   }
 
   /**
@@ -189,26 +176,6 @@ export class Checkpoints {
     for (const [id, seq] of all) if (seq !== base.seqOf(id) || !base.has(id)) moved++;
     const own = moved > TOKEN_MOVED_LIMIT ? await this.ownOf(key, vector) : undefined;
     return own ?? new OpaquePosition(base, all);
-  }
-
-  #near(vector: ReadonlyMap<number, number>, most: number): OpaquePosition | undefined {
-    for (const base of this.#owned) {
-      // Each id of a replay walks over all that it is made with: only over what differs.
-      const moved = Date.now() - base.at < TOKEN_BASE_MS ? base.movedTo(vector, most) : undefined;
-      if (moved !== undefined) return new OpaquePosition(base, moved);
-    }
-    return undefined;
-  }
-
-  async #store(vector: ReadonlyMap<number, number>): Promise<OpaquePosition> {
-    const seqs = new Map(vector);
-    const at = Date.now();
-    const generation = this.#generation;
-    const id = await this.repository.insertCursor(undefined, seqs);
-    const base = new Base(id, id, seqs, await this.repository.seal(), at);
-    // A primary that took over meanwhile may not have it.
-    if (generation === this.#generation) this.#owned = [base, ...this.#owned].slice(0, OWN_KEPT);
-    return new OpaquePosition(base, []);
   }
 
   /** The positions an opaque id stands for. @throws 400 invalid_cursor, 410 cursor_expired. */
@@ -226,7 +193,7 @@ export class Checkpoints {
     }
     const positions = new Map<number, number>();
     for (const row of chain) row.stream_ids.forEach((id, i) => positions.set(id, row.seqs[i]!));
-    const isNew = chain[0]!.age_ms < TOKEN_BASE_MS;
+    const isNew = chain[0]!.age_ms < STORED_BASE_MS;
     const base = isNew ? new Base(cursor.checkpoint, cursor.checkpoint, new Map(positions), seal) : undefined;
     for (const [id, distance] of cursor.moved) {
       const seq = (positions.get(id) ?? 0) + distance;

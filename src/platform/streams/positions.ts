@@ -43,7 +43,7 @@ export class OpaquePosition implements Position {
   readonly #moved: Map<number, number>;
 
   constructor(
-    private readonly base: CheckpointBase,
+    readonly base: CheckpointBase,
     moved: Iterable<readonly [streamId: number, seq: number]>,
   ) {
     this.#moved = new Map(moved);

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import type { EpochEnds } from '../event-log/epochs.js';
+import type { CheckpointBase } from './positions.js';
 
 /** A subscriber with more than this unsent is not written to until it has read. */
 export const MAX_PENDING_BYTES = 256 * 1024;
@@ -25,6 +26,10 @@ export interface Lag {
 export class Subscriber {
   /** `behind` subscribers are fed by their own loop, `live` ones by the channel's sweep. */
   state: 'behind' | 'live' | 'closed' = 'behind';
+  /** Who has opened it: what is stored for it counts among what is stored for that one. */
+  keyId: string | undefined;
+  /** What the ids of its replay count from, where that is stored. */
+  base: CheckpointBase | undefined;
   next = 0;
   lag: Map<number, Lag> | undefined;
   beatAt: number;
@@ -100,7 +105,7 @@ export class Subscriber {
 
   #gone(): void {
     this.state = 'closed';
-    this.lag = undefined;
+    this.lag = this.base = undefined;
     this.#wake?.();
     this.onClose(this);
   }

@@ -1,5 +1,6 @@
 import { endAbove, placeOf, type EpochEnds } from '../event-log/epochs.js';
 import { taggedEnvelope } from '../event-log/wire.js';
+import { sleep } from '../time/clock.js';
 import { StreamExpired, type Channel, type ChannelSource, type Frame } from './channel.js';
 import type { Checkpoints } from './checkpoints.js';
 import { byteOrder } from './cursor.js';
@@ -16,6 +17,8 @@ const CHUNK_STREAMS = 64;
 const CHUNK_BYTES = 1 << 20;
 /** Beyond this many streams out of place a subscriber's ids count from a stored row of their own. */
 const ELSEWHERE_LIMIT = 48;
+/** Who waits for a share looks this often at the least: others may have stored what it can count from. */
+const SHARE_WAIT_MS = 10_000;
 
 /** Subscribers of the supervisor's feed with equal rights and filters. */
 export class SupervisorSource implements ChannelSource {
@@ -59,7 +62,7 @@ export class SupervisorSource implements ChannelSource {
       if (!isBehind(l) && l.stays !== true) lag.delete(id);
     }
     if (![...lag.values()].some(isBehind)) {
-      subscriber.lag = undefined;
+      subscriber.lag = subscriber.base = undefined;
       return undefined;
     }
     return this.#fromRing(subscriber, lag) ?? (await this.#fromLog(subscriber, lag));
@@ -149,7 +152,8 @@ export class SupervisorSource implements ChannelSource {
     if (this.types !== undefined) await assertStillKept(this.repository, ranges);
     // Whoever is told of nothing has nothing stored.
     const own = this.#isFar(lag) && rows.some((row) => this.#wants(row)) ? await this.#own(s, lag) : undefined;
-    if (s.lag !== lag) return undefined;
+    if (typeof own === 'number') await sleep(Math.min(own, SHARE_WAIT_MS));
+    if (s.lag !== lag || typeof own === 'number') return undefined;
     const position = own ?? this.#position(this.#elsewhere(s.next, lag), lag);
     let text = '';
     const counts = new Map<number, number>();
@@ -176,12 +180,14 @@ export class SupervisorSource implements ChannelSource {
     return text === '' ? undefined : Buffer.from(text);
   }
 
-  async #own(s: Subscriber, lag: ReadonlyMap<number, Lag>): Promise<Position> {
+  async #own(s: Subscriber, lag: ReadonlyMap<number, Lag>): Promise<Position | number> {
     const elsewhere = this.#elsewhere(s.next, lag);
     const vector = new Map(elsewhere);
     for (const stream of this.streams) if (!vector.has(stream.id)) vector.set(stream.id, stream.position);
     for (const [id, { name, head }] of this.feed.lately()) if (this.scope.inFeed(name) && !vector.has(id)) vector.set(id, head);
-    return this.checkpoints.ofReplay(vector, CHUNK_STREAMS);
+    const own = await this.checkpoints.ofReplay(s, vector, CHUNK_STREAMS);
+    if (typeof own !== 'number') s.base = own.base;
+    return own;
   }
 }
 

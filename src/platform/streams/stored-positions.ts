@@ -1,0 +1,118 @@
+import type { PositionSeal } from './position-seal.js';
+import { OpaquePosition, type CheckpointBase } from './positions.js';
+import type { StreamLogRepository } from './stream-log.repository.js';
+
+/** A chain of small rows hangs on one full row; short, so that resolving an id reads little. */
+export const CHAIN_LENGTH = 64;
+/** What a position that is handed out may count from: one that is kept for a day yet, as a stored one is dropped after a day, with its chain. */
+export const STORED_BASE_MS = 60 * 60_000;
+/** Positions that were stored last are kept in mind, each with all its streams: readers of other cities have others. */
+const KEPT = 16;
+/** Beyond this a row of all streams is hardly longer. */
+const STEP_MOST = 512;
+
+/** Rows of which each names what has moved since the one before. */
+interface Chain {
+  readonly root: number;
+  readonly at: number;
+  readonly generation: number;
+  steps: number;
+  /** The last of it; none while another is being stored, which alone may count from that. */
+  tip: Base | undefined;
+}
+
+/** A stored position. */
+export class Base implements CheckpointBase {
+  constructor(
+    readonly id: number,
+    readonly root: number,
+    readonly seqs: ReadonlyMap<number, number>,
+    readonly seal: PositionSeal,
+    readonly chain?: Chain,
+  ) {}
+  seqOf(streamId: number): number {
+    return this.seqs.get(streamId) ?? 0;
+  }
+  has(streamId: number): boolean {
+    return this.seqs.has(streamId);
+  }
+  /** What of these differs from it. Undefined where that is more than `most`, or it has others: a position that counts from it names all of its streams. */
+  movedTo(vector: ReadonlyMap<number, number>, most: number): [number, number][] | undefined {
+    const moved: [number, number][] = [];
+    for (const [id, seq] of vector) {
+      if (this.seqs.get(id) === seq) continue;
+      if (moved.push([id, seq]) > most) return undefined;
+    }
+    for (const id of this.seqs.keys()) if (!vector.has(id)) return undefined;
+    return moved;
+  }
+}
+
+/** How a position is stored: all of it, or what has moved since the last of a chain. */
+interface Plan {
+  readonly size: number;
+  readonly store: () => Promise<OpaquePosition>;
+}
+
+/** Positions that this process has stored for requests and replays, the newest first. */
+export class StoredPositions {
+  #kept: readonly Base[] = [];
+  #generation = 0;
+
+  constructor(private readonly repository: StreamLogRepository) {}
+
+  forget(): void {
+    this.#kept = [];
+    this.#generation++;
+  }
+
+  /** One that counts from what is stored, where no more than `most` streams differ from that. `last`: what the replay has counted from before. */
+  near(vector: ReadonlyMap<number, number>, most: number, last?: CheckpointBase): OpaquePosition | undefined {
+    for (const base of this.#known(last)) {
+      // Each id of a replay walks over all that it is made with: only over what differs.
+      const moved = base.movedTo(vector, most);
+      if (moved !== undefined) return new OpaquePosition(base, moved);
+    }
+    return undefined;
+  }
+
+  /** A row names all streams, or those that have moved since the last row of a chain: a replay moves some with each of its parts. */
+  plan(vector: ReadonlyMap<number, number>, last?: CheckpointBase): Plan {
+    for (const base of this.#known(last)) {
+      const { chain } = base;
+      if (chain?.tip !== base || chain.steps >= CHAIN_LENGTH) continue;
+      const moved = base.movedTo(vector, STEP_MOST);
+      if (moved !== undefined) return { size: moved.length, store: () => this.#step(chain, new Map(moved), vector) };
+    }
+    return { size: vector.size, store: () => this.#root(vector) };
+  }
+
+  /** Those among them that are kept for a day yet. */
+  *#known(last: CheckpointBase | undefined): Generator<Base> {
+    for (const base of last instanceof Base ? [last, ...this.#kept] : this.#kept)
+      if (base.chain?.generation === this.#generation && Date.now() - base.chain.at < STORED_BASE_MS) yield base;
+  }
+
+  async #root(vector: ReadonlyMap<number, number>): Promise<OpaquePosition> {
+    const seqs = new Map(vector);
+    const [at, generation] = [Date.now(), this.#generation];
+    const root = await this.repository.insertCursor(undefined, seqs);
+    return this.#keep({ root, at, generation, steps: 0, tip: undefined }, root, seqs);
+  }
+
+  /** Whoever resolves a row of a chain reads all that were stored before it: no two are stored at once, and none after one that failed. */
+  async #step(chain: Chain, moved: ReadonlyMap<number, number>, vector: ReadonlyMap<number, number>): Promise<OpaquePosition> {
+    const seqs = new Map(vector);
+    chain.tip = undefined;
+    chain.steps++;
+    return this.#keep(chain, await this.repository.insertCursor(chain.root, moved), seqs);
+  }
+
+  async #keep(chain: Chain, id: number, seqs: ReadonlyMap<number, number>): Promise<OpaquePosition> {
+    const base = new Base(id, chain.root, seqs, await this.repository.seal(), chain);
+    chain.tip = base;
+    // A primary that took over meanwhile may not have it.
+    if (chain.generation === this.#generation) this.#kept = [base, ...this.#kept].slice(0, KEPT);
+    return new OpaquePosition(base, []);
+  }
+}
