@@ -547,6 +547,14 @@ export const EXTMSG: readonly Guard[] = [
     name: 'waits for none',
   },
   {
+    guard: 'A list of deliveries of some states reads no others.',
+    file: 'src/modules/integrations/extmsg/deliveries/deliveries.repository.ts',
+    find: 'and w.state = of_state.name ${newest}) w',
+    replace: "and w.state || '' = of_state.name ${newest}) w",
+    test: 'src/modules/integrations/extmsg/deliveries/deliveries.db-spec.ts',
+    name: 'by state and direction',
+  },
+  {
     guard: 'Members that wait are found without reading all that waits for them.',
     file: 'src/modules/integrations/extmsg/deliveries/deliveries.repository.ts',
     find: '(w.stream_id, w.selector) > (f.stream_id, f.selector)',

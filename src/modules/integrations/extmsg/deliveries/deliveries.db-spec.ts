@@ -6,7 +6,7 @@ import { plansOf, rowsRead } from '../../../../../test/support/plans.js';
 import { createDb, createPool, type Database, type Db, type PgPool } from '../../../../platform/database/database.js';
 import { Transactions, type Tx } from '../../../../platform/database/transactions.js';
 import { Failpoints } from '../../../../platform/failpoints/failpoints.js';
-import { DeliveriesRepository } from './deliveries.repository.js';
+import { DeliveriesRepository, type DeliveryFilter } from './deliveries.repository.js';
 
 describe('what waits for members', () => {
   const repository = new DeliveriesRepository();
@@ -194,6 +194,32 @@ describe('what waits for members', () => {
     expect(await due()).toEqual(['alpha-m-1', 'beta-m-1']);
     for (const asked of [(on: Db) => repository.due(on, 100), (on: Db) => sql`select ${repository.isDue}`.execute(on)])
       expect(rowsRead(await plansOf(pool, asked), 'extmsg_deliveries')).toBeLessThan(20);
+  });
+
+  // Guard: a list of the few that wait was read among all that a city has.
+  it('and what is not, is listed by state and direction without reading the others', async () => {
+    await wait('alpha', 'm', 3_000);
+    await sql`update extmsg_deliveries set state = 'delivered', direction = case when sequence % 2 = 0 then 'peer' else 'inbound' end`.execute(
+      db,
+    );
+    await sql`update extmsg_deliveries set state = case sequence when 2 then 'pending' when 3 then 'failed' else 'queued' end where sequence in (2, 3, 4)`.execute(db); // prettier-ignore
+    await sql`update extmsg_deliveries set direction = 'outbound' where sequence in (3, 1)`.execute(db);
+    await sql`analyze extmsg_deliveries`.execute(db);
+    const { stream_id } = await conversationOf('alpha');
+    const list = async (filter: Partial<DeliveryFilter>): Promise<number[]> => {
+      const asked = { states: undefined, direction: undefined, before: undefined, limit: 3, ...filter };
+      const read = rowsRead(await plansOf(pool, (on) => repository.page(on, stream_id, asked)), 'extmsg_deliveries');
+      expect(read).toBeLessThan(60);
+      return (await repository.page(db, stream_id, asked)).rows.map(({ sequence }) => sequence!);
+    };
+    expect(await list({})).toEqual([3_000, 2_999, 2_998]);
+    expect(await list({ states: ['pending'] })).toEqual([2]);
+    expect(await list({ states: ['pending', 'failed', 'pending', 'queued'] })).toEqual([4, 3, 2]);
+    expect(await list({ states: ['delivered'], direction: 'peer' })).toEqual([3_000, 2_998, 2_996]);
+    expect(await list({ direction: 'outbound' })).toEqual([3, 1]);
+    const [oldest] = (await repository.page(db, stream_id, { states: ['failed'], direction: undefined, before: undefined, limit: 1 })).rows;
+    expect(await list({ states: ['failed', 'queued', 'delivered'], before: oldest!.pk })).toEqual([1]);
+    expect(await list({ before: oldest!.pk })).toEqual([2, 1]);
   });
 
   it('and goes on, or ends, with its session without reading what waits for others', async () => {

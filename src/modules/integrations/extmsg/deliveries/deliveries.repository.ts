@@ -5,7 +5,7 @@ import { fitted, fitting, wholePage, type Fitted } from '../../../../platform/da
 import type { Tx } from '../../../../platform/database/transactions.js';
 import type { CityScope } from '../../../tenancy/cities/city-scope.js';
 import type { Conversation } from '../conversations/conversation.js';
-import type { DeliveryDirection, DeliveryState } from './deliveries.schemas.js';
+import { DELIVERY_STATES, DIRECTIONS, type DeliveryDirection, type DeliveryState } from './deliveries.schemas.js';
 
 /** Something on its way, with its conversation. */
 export interface DeliveryRow extends Conversation {
@@ -78,6 +78,8 @@ const IS_MEMBER = sql`exists (select from extmsg_memberships m
 const waitsFor = ({ pk, selector }: Seen): RawBuilder<unknown> => sql`d.pk = ${pk} and d.selector = ${selector} and d.state = 'pending'`;
 const FROM = sql`extmsg_deliveries d join extmsg_conversations c on c.pk = d.conversation_pk`;
 
+/** No pk is above it. */
+const LAST_PK = sql.lit(Number.MAX_SAFE_INTEGER);
 /** Waits for a member; in the order of the index of those. */
 const WAITS = sql`w.state = 'pending' and w.direction <> 'outbound'`;
 const LINE = sql`w.stream_id, w.selector, w.pk`;
@@ -241,17 +243,26 @@ export class DeliveriesRepository {
           and o.direction <> 'outbound' and (o.selector = ${to.selector} or o.session_pk = ${to.sessionPk}))`.execute(tx);
   }
 
-  /** Newest first. */
+  /** Newest first. Of some states, or of one direction, each state of each direction is looked up by itself: one may have few, and another all. */
   async page(
     db: Kysely<Database>,
     streamId: number,
     { states, direction, before, limit }: DeliveryFilter,
   ): Promise<{ rows: readonly DeliveryRow[]; more: boolean }> {
+    const older = sql`w.stream_id = ${streamId} and w.pk < coalesce(${before ?? null}::bigint, ${LAST_PK})`;
+    const newest = sql`order by w.pk desc limit ${limit + 1}`;
+    const all = states === undefined && direction === undefined;
+    const listed = all
+      ? sql`select w.pk from extmsg_deliveries w where ${older} ${newest}`
+      : sql`
+        select w.pk from unnest(${direction === undefined ? [...DIRECTIONS] : [direction]}::text[]) as of_direction(name)
+          cross join unnest(${[...new Set(states ?? DELIVERY_STATES)]}::text[]) as of_state(name)
+          cross join lateral (
+            select w.pk from extmsg_deliveries w where ${older} and w.direction = of_direction.name and w.state = of_state.name ${newest}) w
+        ${newest}`;
     const found = sql`
-      select ${ROW}, octet_length(d.body) * 2 + coalesce(octet_length(d.error), 0) * 2 + 3000 as bytes from ${FROM}
-      where d.stream_id = ${streamId} and (${states === undefined} or d.state = any(${[...(states ?? [])]}::text[]))
-        and (${direction ?? null}::text is null or d.direction = ${direction ?? null}::text)
-        and (${before ?? null}::bigint is null or d.pk < ${before ?? null}::bigint) order by d.pk desc limit ${limit + 1}`;
+      select ${ROW}, octet_length(d.body) * 2 + coalesce(octet_length(d.error), 0) * 2 + 3000 as bytes
+      from (${listed}) l join extmsg_deliveries d on d.pk = l.pk join extmsg_conversations c on c.pk = d.conversation_pk`;
     const { rows } = await sql<DeliveryRow & Fitted>`${fitting(found, sql`pk desc`, wholePage(limit))} order by nth`.execute(db);
     return fitted(rows);
   }
