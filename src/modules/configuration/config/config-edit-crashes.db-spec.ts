@@ -117,7 +117,7 @@ describe('a process that is killed', () => {
     await fixture.expire();
     expect(await b.edits.recover()).toBe(true);
     expect(await b.edits.recover()).toBe(false);
-    for (const made of ['.', '.gc/worktrees']) {
+    for (const made of ['.', '.gc/worktrees', 'lost+found']) {
       await mkdir(path.join(city.path, made), { recursive: true });
       await fixture.expire();
       expect(await b.edits.recover()).toBe(true);

@@ -239,8 +239,9 @@ it('an edit that fails while the folder of its city is not there is taken back o
   a.failpoints.arm('config.after_write', async () => {
     a.failpoints.disarm();
     await rename(city.path, away);
-    // As where a volume was, once a session has started there.
+    // As where a volume was, once a session has started there, and somebody has left something.
     await mkdir(path.join(city.path, '.gc/worktrees'), { recursive: true });
+    await writeFile(path.join(city.path, 'README'), 'The disk with the city is mounted here.');
     throw new Error('no');
   });
   await expect(a.setVariable(city, 'ONE')).rejects.toThrow('no');

@@ -274,7 +274,7 @@ export class ConfigEditsService {
     }
     // Whoever took the hold away has taken back what there was then; what was written since is still there.
     if (written !== undefined && (held || (await this.#retake(city, begun, written)))) {
-      const away = await this.#away(city.streamId, city.path);
+      const away = await this.#away(city.streamId, city.path, written.plan);
       if (away !== undefined) throw new FilesAway(away);
       await undoPlan(city.path, written.plan);
     }
@@ -288,9 +288,9 @@ export class ConfigEditsService {
   }
 
   /** Why the files of a city cannot be put back as they were now: a volume that is not mounted looks as if nothing had been written. */
-  async #away(streamId: number, dir: string): Promise<string | undefined> {
+  async #away(streamId: number, dir: string, plan: EditPlan): Promise<string | undefined> {
     if (!(await this.composer.answers(dir))) return 'its disk does not answer';
-    if (!(await hasFiles(dir)) && (await this.repository.hasCity({ streamId, dir }))) return 'the files of its city are not there';
+    if (!(await hasFiles(dir, plan)) && (await this.repository.hasCity({ streamId, dir }))) return 'the files of its city are not there';
     return undefined;
   }
 
@@ -312,7 +312,7 @@ export class ConfigEditsService {
     const own = [this.config.processId, this.limits.holdS] as const;
     const left = await this.transactions.run((tx) => this.repository.adopt(tx, ...own, streamId), PREPARES);
     if (left === undefined) return false;
-    const away = left.plan === null ? undefined : await this.#away(left.streamId, left.dir);
+    const away = left.plan === null ? undefined : await this.#away(left.streamId, left.dir, left.plan);
     if (away !== undefined) {
       // Held for as long as an edit takes: until then the next one to be taken back is of another city.
       this.log.warn({ edit: left.plan?.id, dir: left.dir }, `an edit cannot be taken back: ${away}`);

@@ -1,4 +1,4 @@
-import { lstat, open, opendir, readlink, realpath, rename, rm, rmdir } from 'node:fs/promises';
+import { lstat, open, readlink, realpath, rename, rm, rmdir } from 'node:fs/promises';
 import path from 'node:path';
 import { inFolderOf, inMadeFolderOf } from '../../../platform/runtime/preparation/held-folder.js';
 import { removeTree } from '../../../platform/runtime/preparation/remove-tree.js';
@@ -28,8 +28,6 @@ const STAYS = new Set(['ENOENT', 'ENOTDIR', 'ENOTEMPTY', 'EEXIST']);
 const MAX_LINKS = 64;
 /** Where folders wait that an edit takes away; never looked at as configuration. */
 const ASIDE = '.gc/cache/removed';
-/** Where the service and its sessions keep what is theirs. */
-const OWN_FOLDER = '.gc';
 
 /**
  * Carries out a plan: every file appears complete or not at all, and only while it still holds what the plan says. Whoever saves
@@ -64,17 +62,17 @@ export async function undoPlan(dir: string, plan: EditPlan): Promise<void> {
 }
 
 /**
- * Whether there is a folder with anything in it but what sessions that start make there themselves: where a volume is not mounted lies an empty one. Not whether
- * it has a `city.toml`, which whoever dies while he exchanges that leaves under another name. @throws errors of the disk, but for what is not there
+ * Whether the folder holds a city, or anything that the plan has written or put aside there. Where a volume is not mounted lies another folder, which is
+ * empty, or has what sessions made there themselves, or whatever somebody has left. Who dies while he exchanges a `city.toml` leaves it under another name.
  */
-export async function hasFiles(dir: string): Promise<boolean> {
-  try {
-    for await (const { name } of await opendir(dir)) if (name !== OWN_FOLDER) return true;
-    return false;
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR') return false;
-    throw error;
+export async function hasFiles(dir: string, { id, writes }: EditPlan): Promise<boolean> {
+  const names = [path.join(dir, 'city.toml'), path.join(dir, ASIDE, id)];
+  for (const { path: relative } of writes) {
+    const target = await targetOf(dir, relative).catch(() => undefined);
+    if (target !== undefined) names.push(target, ...Object.values(namesOf(target, id)));
   }
+  for (const name of names) if (await exists(name)) return true;
+  return false;
 }
 
 /** Folders that somebody else has put something into stay. */
