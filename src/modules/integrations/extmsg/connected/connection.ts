@@ -4,7 +4,7 @@ import { AutoResetEvent } from '../../../../platform/time/auto-reset-event.js';
 import { atMost } from '../../../../platform/time/clock.js';
 import type { AdapterRow } from '../adapters/adapters.repository.js';
 import { toPublished } from '../outbound/publication-body.js';
-import type { PublicationRow } from '../outbound/publications.repository.js';
+import type { PublicationRow } from '../outbound/publication.js';
 import type { ExtmsgPublication } from './connected.schemas.js';
 import type { Account, Candidate } from './offers.repository.js';
 

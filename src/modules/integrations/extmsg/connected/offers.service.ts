@@ -7,7 +7,8 @@ import { ConversationsRepository } from '../conversations/conversations.reposito
 import type { ConversationRow } from '../conversations/conversation.js';
 import { ExtmsgTimings } from '../extmsg-timings.js';
 import { PublicationEnds } from '../outbound/publication-ends.js';
-import { PublicationsRepository, type PublicationRow } from '../outbound/publications.repository.js';
+import type { PublicationRow } from '../outbound/publication.js';
+import { PublicationsRepository } from '../outbound/publications.repository.js';
 import { failed } from '../outbound/receipt.js';
 import type { Connection } from './connection.js';
 import { ConnectionsRepository } from './connections.repository.js';

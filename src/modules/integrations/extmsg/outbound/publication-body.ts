@@ -1,5 +1,5 @@
 import type { ExternalAttachment } from '../transcript/transcript.schemas.js';
-import type { PublicationRow } from './publications.repository.js';
+import type { PublicationRow } from './publication.js';
 
 /** What an adapter is given of a publication, however it takes it. */
 export function toPublished(row: PublicationRow): {

@@ -16,7 +16,8 @@ import { USUAL_FANOUT } from '../groups/groups.schemas.js';
 import { MembershipsRepository } from '../groups/memberships.repository.js';
 import { EXTMSG_TOPIC, publicationTopic } from '../topics.js';
 import { onceKeyOf, TranscriptRepository, type EntryRow } from '../transcript/transcript.repository.js';
-import { PublicationsRepository, type PublicationRow } from './publications.repository.js';
+import type { PublicationRow } from './publication.js';
+import { PublicationsRepository } from './publications.repository.js';
 import { isRetried, type Outcome } from './receipt.js';
 
 /** What follows from a try, in the transaction that says so. For what has arrived: its entry, its event, and who is told of it. */

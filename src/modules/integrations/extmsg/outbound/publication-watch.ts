@@ -10,7 +10,8 @@ import { publicationTopic } from '../topics.js';
 import { toEntry } from '../transcript/transcript.mapper.js';
 import { TranscriptRepository } from '../transcript/transcript.repository.js';
 import type { OutboundResult, PublishReceipt } from './outbound.schemas.js';
-import { PublicationsRepository, type PublicationRow } from './publications.repository.js';
+import type { PublicationRow } from './publication.js';
+import { PublicationsRepository } from './publications.repository.js';
 
 const NANOSECONDS = 1_000_000;
 const LOOK_EVERY_MS = 1_000;

@@ -17,7 +17,8 @@ import { Callback } from './callback.js';
 import { toPublished } from './publication-body.js';
 import { PublicationEnds } from './publication-ends.js';
 import { ForClientsRepository } from './for-clients.repository.js';
-import { PublicationsRepository, type PublicationRow } from './publications.repository.js';
+import type { PublicationRow } from './publication.js';
+import { PublicationsRepository } from './publications.repository.js';
 import { failed, outcomeOf, type Outcome } from './receipt.js';
 
 /**
