@@ -389,7 +389,7 @@ export const STREAMS: readonly Guard[] = [
   {
     guard: 'A page token counts from nothing that is soon dropped.',
     file: 'src/platform/streams/checkpoints.ts',
-    find: 'chain[0]!.age_ms < TOKEN_BASE_MS',
+    find: 'chain[0]!.age_ms < STORED_BASE_MS',
     replace: 'chain[0]!.age_ms >= 0',
     test: 'src/modules/tenancy/events/feed-events.db-spec.ts',
     name: 'is an hour old',
@@ -560,8 +560,8 @@ export const STREAMS: readonly Guard[] = [
   {
     guard: 'A stream that is told of nothing has no position stored.',
     file: 'src/platform/streams/supervisor-source.ts',
-    find: 'isFar && rows.some((row) => this.#wants(row)) ?',
-    replace: 'isFar ?',
+    find: 'this.#isFar(lag) && rows.some((row) => this.#wants(row)) ?',
+    replace: 'this.#isFar(lag) ?',
     test: 'src/platform/streams/checkpoints.db-spec.ts',
     name: 'of those who are told of nothing',
   },
