@@ -82,6 +82,20 @@ describe('events', () => {
     expect(told.lastEventId).toBe('i1');
   });
 
+  // Guard: a long replay that finds nothing would begin again where it began, whenever its connection is lost.
+  it('go on from what a replay says of how far it is, once they have told what comes before', async () => {
+    await serve((_request, response, nth) => {
+      if (nth > 1) return stream(response, tagged('i9', 'a', 9));
+      stream(response, tagged('i1', 'a', 1), tagged('i2', 'a', 2), 'id: i5\n\nid: i6\nevent: tagged_event\nda');
+      response.end();
+    });
+    const told = events();
+    const seen: unknown[] = [];
+    for await (const { seq } of told) if (seen.push([seq, told.lastEventId]) === 3) break;
+    expect(seen).toEqual([[1, 'i1'], [2, 'i2'], [9, 'i9']]); // prettier-ignore
+    expect(asked().map(([, id]) => id)).toEqual([undefined, 'i5']);
+  });
+
   it('give a position that another life goes on from', async () => {
     await serve((_request, response) => stream(response, tagged('i9', 'a', 9), frame('i10', 'heartbeat', {}), tagged('i11', 'a', 10)));
     const first = events();

@@ -2,7 +2,7 @@ import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { ConnectionError, ProtocolError, reason } from './problems.js';
 import { orAborted } from './sleep.js';
 
-/** One frame of a stream; `id` is opaque and only ever handed back. */
+/** One frame of a stream; `id` is opaque and only ever handed back. One that has nothing but that says how far the stream is. */
 export type Frame = EventSourceMessage;
 
 /** Above all that the service sends: what a session has said comes as one frame, of a page of 2 MiB of entries, and an event may have 1.6 MiB. */
@@ -26,7 +26,12 @@ export async function* readFrames(body: ReadableStream<Uint8Array>, options: Rea
   let overlong = false;
   const parser = createParser({
     maxBufferSize: MAX_FRAME,
-    onEvent: (frame) => ready.push(frame),
+    // Told at the end of a block, before its event, where it has one: then that has it.
+    onId: (id) => ready.push({ id, data: '' }),
+    onEvent: (frame) => {
+      if (frame.id !== undefined) ready.pop();
+      ready.push(frame);
+    },
     onRetry: (ms) => options.onRetry?.(ms),
     onError: (error) => {
       overlong ||= error.type === 'max-buffer-size-exceeded';

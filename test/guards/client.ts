@@ -510,6 +510,14 @@ export const CLIENT: readonly Guard[] = [
     test: 'src/cli/services/logs.spec.ts',
   },
   {
+    guard: 'The library goes on from the place that a replay without events has come to.',
+    file: 'src/client/frames.ts',
+    find: "onId: (id) => ready.push({ id, data: '' }),",
+    replace: 'onId: (id) => ready.push({ data: id }),',
+    test: EVENTS,
+    name: 'says of how far it is',
+  },
+  {
     guard: 'What a stream sends again is told once.',
     file: 'src/client/events.ts',
     find: 'if (seq <= (seen.get(stream) ?? 0)) continue;',

@@ -506,6 +506,14 @@ export const PAGE: readonly Guard[] = [
     test: STREAMS,
   },
   {
+    guard: 'The page goes on from the place that a replay without events has come to.',
+    file: 'ui/src/live/stream.ts',
+    find: "onId: (id) => (this.#position = id),\n      onEvent: ({ event = 'message', id, data }) => {\n",
+    replace: "onEvent: ({ event = 'message', id, data }) => {\n        if (id !== undefined) this.#position = id;\n",
+    test: STREAMS,
+    name: 'the place that it was told without an event',
+  },
+  {
     guard: 'A refused key is tried no more.',
     file: 'ui/src/live/stream.ts',
     find: 'if (status === 401 || status === 403) return',

@@ -160,8 +160,9 @@ export class Stream {
 
   async #read(body: ReadableStream<Uint8Array>): Promise<void> {
     const parser = createParser({
+      // Of each block, also of one without an event: a replay that has nothing to tell says how far it is.
+      onId: (id) => (this.#position = id),
       onEvent: ({ event = 'message', id, data }) => {
-        if (id !== undefined) this.#position = id;
         this.tell({ t: 'frame', url: this.url, frame: { event, id: id ?? '', data: parsed(data) } });
       },
       onRetry: (ms) => (this.#retryMs = Math.max(100, ms)),

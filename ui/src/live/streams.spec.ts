@@ -99,6 +99,22 @@ describe('a stream', () => {
     expect(kinds()).toEqual(['live, read', 'a', '[object Object]', 'live', 'b']);
   });
 
+  // Guard: a long replay that finds nothing would begin again where it began, whenever its connection is lost.
+  it('goes on from the place that it was told without an event, and not from one whose frame is cut off', async () => {
+    const { around, streams, listener, kinds } = start();
+    streams.handle(listener, { t: 'join', url: '/s', keep: false });
+    around.last.answer(200);
+    await settled();
+    around.last.write(frame(1, 'a') + 'id: 5\n\nid: 6\nevent: event\nda');
+    await settled();
+    around.last.end();
+    await settled();
+    around.waits.at(-1)!.go();
+    await settled();
+    expect(around.last.headers['last-event-id']).toBe('5');
+    expect(kinds()).toEqual(['live, read', 'a']);
+  });
+
   it('that was lost before its first frame has no place to go on from: everything is read again', async () => {
     const { around, streams, listener, kinds } = start();
     streams.handle(listener, { t: 'join', url: '/s', keep: false });
