@@ -3,7 +3,7 @@ import { AppLogger, createLogger } from '../logging/logger.js';
 import { Checkpoints, MOST_UNSTORED, OWN_RATE } from './checkpoints.js';
 import { parseOpaque } from './cursor.js';
 import { PositionSeal } from './position-seal.js';
-import type { CheckpointBase, OpaquePosition, Position } from './positions.js';
+import type { CheckpointBase, Position } from './positions.js';
 import type { StreamLogRepository } from './stream-log.repository.js';
 
 const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
@@ -119,51 +119,46 @@ describe('after it has begun anew, a stored position names a city that leaves be
 describe('positions of many cities that are stored for a request', () => {
   const seal = new PositionSeal(Buffer.alloc(32));
   const vectorAt = (seq: number, cities = 3_000): Map<number, number> => new Map(Array.from({ length: cities }, (_, n) => [n + 1, seq]));
-  const movedIn = (position: Position | number | undefined): readonly (readonly [number, number])[] =>
-    parseOpaque((position as Position).id(), 'id', seal).moved;
-  function storing(): { checkpoints: Checkpoints; stored: ReadonlyMap<number, number>[]; roots: (number | undefined)[] } {
+  const movedIn = (position: Position | undefined): readonly (readonly [number, number])[] => parseOpaque(position!.id(), 'id', seal).moved;
+  function storing() {
     const stored: ReadonlyMap<number, number>[] = [];
     const roots: (number | undefined)[] = [];
     const insertCursor = (root: number | undefined, seqs: ReadonlyMap<number, number>): Promise<number> => {
       roots.push(root);
       return Promise.resolve(stored.push(new Map(seqs)));
     };
-    const repository = { insertCursor, seal: () => Promise.resolve(seal) } as unknown as StreamLogRepository;
-    return { checkpoints: new Checkpoints(repository, new AppLogger(createLogger('silent', {})), () => new Map()), stored, roots };
+    const repository = { insertCursor, seal: () => Promise.resolve(seal) };
+    const log = new AppLogger(createLogger('silent', {}));
+    const checkpoints = new Checkpoints(repository as unknown as StreamLogRepository, log, () => new Map());
+    return { checkpoints, stored, roots, repository };
   }
 
   // Guard: each id of a replay would walk over all cities, and hold up the event loop.
   it('walk over what differs from the stored one only', async () => {
     const { checkpoints } = storing();
-    await checkpoints.ofReplay({}, vectorAt(5), 64);
-    const position = await checkpoints.ofReplay({}, new Map([...vectorAt(5), [7, 9], [3_001, 0]]), 64);
+    await checkpoints.ofReplay(vectorAt(5), 64);
+    const position = await checkpoints.ofReplay(new Map([...vectorAt(5), [7, 9], [3_001, 0]]), 64);
     const { base } = position as unknown as { base: CheckpointBase };
     const looks = jest.spyOn(base, 'seqOf');
     expect(movedIn(position)).toEqual([[7, 4], [3_001, 0]]); // prettier-ignore
     expect(looks).toHaveBeenCalledTimes(2);
   });
 
-  // Guard: a key that comes back with ever other old positions would fill the disk.
-  it('are stored for streams that are far from each other until their key has had its share', async () => {
+  // Guard: streams that wait for a share are silent, and clients give them up.
+  it('are stored for all streams that are far from each other', async () => {
     const { checkpoints, stored } = storing();
-    checkpoints.replayRate = { perSecond: 1, burst: 1_000 };
-    for (let n = 0; n < 10; n++) expect(movedIn(await checkpoints.ofReplay({ keyId: 'key' }, vectorAt(n, 100), 64))).toEqual([]);
-    const waitMs = await checkpoints.ofReplay({ keyId: 'key' }, vectorAt(100, 100), 64);
-    expect(waitMs).toBeGreaterThan(0);
-    expect(waitMs).toBeLessThanOrEqual(100_000);
-    expect(stored).toHaveLength(10);
-    expect(movedIn(await checkpoints.ofReplay({ keyId: 'another' }, vectorAt(100, 100), 64))).toEqual([]);
-    expect(movedIn(await checkpoints.ofReplay({ keyId: 'a third' }, vectorAt(100, 2_000), 64))).toEqual([]);
+    for (let n = 0; n < 700; n++) expect(movedIn(await checkpoints.ofReplay(vectorAt(n, 100), 64))).toEqual([]);
+    expect(stored).toHaveLength(700);
   });
 
-  // Guard: each part of a replay would have a row of all cities, and the share of a key would be few replays.
+  // Guard: each part of a replay would have a row of all cities, kept for a day.
   it('are stored as what has moved since the part before, for as many replays at once as there are', async () => {
     const { checkpoints, stored, roots } = storing();
-    const replays = Array.from({ length: 20 }, (_, n) => ({ vector: vectorAt(n * 1_000), base: undefined as CheckpointBase | undefined }));
+    const replays = Array.from({ length: 20 }, (_, n) => ({ vector: vectorAt(n * 1_000), last: undefined as CheckpointBase | undefined }));
     for (let part = 0; part < 3; part++)
       for (const replay of replays) {
         for (let n = 0; n < 100; n++) replay.vector.set(part * 100 + n + 1, 50_000);
-        replay.base = ((await checkpoints.ofReplay(replay, replay.vector, 64)) as OpaquePosition).base;
+        replay.last = (await checkpoints.ofReplay(replay.vector, 64, replay.last)).base;
       }
     expect(stored.map(({ size }) => size)).toEqual([...replays.map(() => 3_000), ...replays.map(() => 100), ...replays.map(() => 100)]);
     expect(roots.slice(20)).toEqual([...replays, ...replays].map((_, n) => (n % 20) + 1));
@@ -172,10 +167,39 @@ describe('positions of many cities that are stored for a request', () => {
   // Guard: who resolves the one that was stored first would have what the other has moved, too.
   it('are stored one after the other where they count from the same', async () => {
     const { checkpoints, stored } = storing();
-    const { base } = (await checkpoints.ofReplay({}, vectorAt(5), 64)) as OpaquePosition;
+    const { base } = await checkpoints.ofReplay(vectorAt(5), 64);
     const two = [100, 200].map((from) => new Map([...vectorAt(5), ...Array.from({ length: 100 }, (_, n) => [from + n, 9] as const)]));
-    await Promise.all(two.map((vector) => checkpoints.ofReplay({ base }, vector, 64)));
+    await Promise.all(two.map((vector) => checkpoints.ofReplay(vector, 64, base)));
     expect(stored.map(({ size }) => size)).toEqual([3_000, 100, 3_000]);
+  });
+
+  // Guard: each of those who come back at once, as after a restart, would have a row of all cities.
+  it('are stored once for all who come with one at the same time, and with what is near to it', async () => {
+    const { checkpoints, stored } = storing();
+    const near = new Map([...vectorAt(5), [7, 9]]);
+    const [first, ...others] = await Promise.all(
+      Array.from({ length: 100 }, (_, n) => checkpoints.ofReplay(n === 0 ? vectorAt(5) : near, 64)),
+    );
+    expect([movedIn(first), ...others.map(movedIn)]).toEqual([[], ...others.map(() => [[7, 4]])]);
+    const far = new Map([...near].map(([id, seq]) => [id, id > 2_900 ? 99 : seq]));
+    const next = await Promise.all([first!, ...others].map(({ base }) => checkpoints.ofReplay(far, 64, base)));
+    expect(next.map(movedIn)).toEqual(next.map(() => []));
+    await Promise.all(Array.from({ length: 100 }, () => checkpoints.ownOf('key', vectorAt(1_000))));
+    expect(stored.map(({ size }) => size)).toEqual([3_000, 101, 3_000]);
+  });
+
+  // Guard: ids would count from what the primary that took over does not have.
+  it('are not taken from what is being stored where all is forgotten, and fail for all where that fails', async () => {
+    const { checkpoints, stored, repository } = storing();
+    const before = checkpoints.ofReplay(vectorAt(5), 64);
+    checkpoints.forget();
+    await Promise.all([before, checkpoints.ofReplay(vectorAt(5), 64), checkpoints.ofReplay(vectorAt(5), 64)]);
+    expect(stored).toHaveLength(2);
+    repository.insertCursor = () => Promise.reject(new Error('no connection'));
+    const failing = await Promise.allSettled([1, 2, 3].map(() => checkpoints.ofReplay(vectorAt(900), 64)));
+    expect(failing.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
+    repository.insertCursor = () => Promise.resolve(9);
+    expect(movedIn(await checkpoints.ofReplay(vectorAt(900), 64))).toEqual([]);
   });
 
   // Guard: with the names of all cities a token is several times as long.

@@ -20,8 +20,6 @@ const RENEW_MS = 30 * 60_000;
 const TOKEN_MOVED_LIMIT = 256;
 /** What requests of one key may have stored by this process: a row is as large as there are cities. */
 export const OWN_RATE: Rate = { perSecond: 60 / 3_600, burst: 60 };
-/** What streams of one key may have stored by it, in streams that rows name: some 12 bytes each, which are kept for a day. */
-const REPLAY_RATE: Rate = { perSecond: 2_000_000 / 3_600, burst: 1_000_000 };
 
 /** How far a stream is, with its name: ids go on naming one that has left, and not everybody may see it. */
 interface Moved {
@@ -35,19 +33,11 @@ export interface Resolved {
   readonly base: CheckpointBase | undefined;
 }
 
-/** Whose it is, and what its ids have counted from before. */
-export interface Replay {
-  readonly keyId?: string | undefined;
-  readonly base?: CheckpointBase | undefined;
-}
-
 /**
  * Stored positions of this process's hub, so that with many cities an event id stays short and any replica can
  * resolve it. A new row at most every 250 ms, and only while events flow.
  */
 export class Checkpoints {
-  /** Tests have less. */
-  replayRate = REPLAY_RATE;
   #base: Base | undefined;
   #steps = 0;
   #generation = 0;
@@ -60,7 +50,6 @@ export class Checkpoints {
   #movedMeanwhile = new Map<number, Moved>();
   readonly #stored: StoredPositions;
   readonly #shares = new Buckets();
-  readonly #replayShares = new Buckets();
 
   constructor(
     private readonly repository: StreamLogRepository,
@@ -141,17 +130,11 @@ export class Checkpoints {
 
   /**
    * A position for a stream that is far from the hub's place. It counts from one that was stored before, where up to `most` streams differ from that;
-   * otherwise it is stored, as what has moved since the part before it, where that is known. A key that comes back with ever other positions has had its share at
-   * some time: then it is the milliseconds until there is some again. Its streams wait so long, and tell how far they are.
+   * otherwise it is stored, as what has moved since the part before it (`last`), where that is known. No key has a share of these: its streams would have to wait
+   * for more, would be silent meanwhile, and would read the log again and again. A row costs its client a part of the log that it is told first, and is dropped after a day.
    */
-  async ofReplay(replay: Replay, vector: ReadonlyMap<number, number>, most: number): Promise<OpaquePosition | number> {
-    const near = this.#stored.near(vector, most, replay.base);
-    if (near !== undefined) return near;
-    const { size, store } = this.#stored.plan(vector, replay.base);
-    const part = Math.min(Math.max(size, 1), this.replayRate.burst);
-    const share = { perSecond: this.replayRate.perSecond / part, burst: this.replayRate.burst / part };
-    const waitMs = this.#replayShares.take(replay.keyId ?? '', share);
-    return waitMs > 0 ? waitMs : store();
+  async ofReplay(vector: ReadonlyMap<number, number>, most: number, last?: CheckpointBase): Promise<OpaquePosition> {
+    return this.#stored.near(vector, most, last) ?? this.#stored.store(vector, last);
   }
 
   /**
@@ -161,7 +144,7 @@ export class Checkpoints {
   async ownOf(key: string | undefined, vector: ReadonlyMap<number, number>): Promise<OpaquePosition | undefined> {
     const near = this.#stored.near(vector, TOKEN_MOVED_LIMIT);
     if (near !== undefined) return near;
-    return this.#shares.take(key ?? '', OWN_RATE) > 0 ? this.#stored.near(vector, Infinity) : this.#stored.plan(vector).store();
+    return this.#shares.take(key ?? '', OWN_RATE) > 0 ? this.#stored.near(vector, Infinity) : this.#stored.store(vector);
   }
 
   /**

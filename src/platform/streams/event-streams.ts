@@ -364,7 +364,6 @@ export class EventStreams {
         };
         this.#open++;
         const subscriber = new Subscriber(socket, this.config.heartbeatMs, gone);
-        subscriber.keyId = keyId;
         forget = this.keys.add(keyId, () => subscriber.end(''));
         await this.failpoints.hit('stream.before_first_frame');
         if (subscriber.state === 'closed') return;

@@ -21,6 +21,17 @@ interface Chain {
   tip: Base | undefined;
 }
 
+/** What of a position differs from another one. Undefined where that is more than `most`, or the other has more streams: who counts from it names all of them. */
+function movedFrom(from: ReadonlyMap<number, number>, vector: ReadonlyMap<number, number>, most: number): [number, number][] | undefined {
+  const moved: [number, number][] = [];
+  for (const [id, seq] of vector) {
+    if (from.get(id) === seq) continue;
+    if (moved.push([id, seq]) > most) return undefined;
+  }
+  for (const id of from.keys()) if (!vector.has(id)) return undefined;
+  return moved;
+}
+
 /** A stored position. */
 export class Base implements CheckpointBase {
   constructor(
@@ -36,55 +47,65 @@ export class Base implements CheckpointBase {
   has(streamId: number): boolean {
     return this.seqs.has(streamId);
   }
-  /** What of these differs from it. Undefined where that is more than `most`, or it has others: a position that counts from it names all of its streams. */
-  movedTo(vector: ReadonlyMap<number, number>, most: number): [number, number][] | undefined {
-    const moved: [number, number][] = [];
-    for (const [id, seq] of vector) {
-      if (this.seqs.get(id) === seq) continue;
-      if (moved.push([id, seq]) > most) return undefined;
-    }
-    for (const id of this.seqs.keys()) if (!vector.has(id)) return undefined;
-    return moved;
-  }
 }
 
-/** How a position is stored: all of it, or what has moved since the last of a chain. */
-interface Plan {
-  readonly size: number;
-  readonly store: () => Promise<OpaquePosition>;
+/** What is being stored. */
+interface Storing {
+  readonly seqs: ReadonlyMap<number, number>;
+  readonly base: Promise<Base>;
 }
 
 /** Positions that this process has stored for requests and replays, the newest first. */
 export class StoredPositions {
   #kept: readonly Base[] = [];
+  #storing = new Set<Storing>();
   #generation = 0;
 
   constructor(private readonly repository: StreamLogRepository) {}
 
   forget(): void {
     this.#kept = [];
+    this.#storing = new Set();
     this.#generation++;
   }
 
-  /** One that counts from what is stored, where no more than `most` streams differ from that. `last`: what the replay has counted from before. */
-  near(vector: ReadonlyMap<number, number>, most: number, last?: CheckpointBase): OpaquePosition | undefined {
+  /**
+   * One that counts from what is stored, or is being stored for somebody else, where no more than `most` streams differ from that. `last`: what the replay has
+   * counted from before.
+   */
+  near(vector: ReadonlyMap<number, number>, most: number, last?: CheckpointBase): OpaquePosition | Promise<OpaquePosition> | undefined {
     for (const base of this.#known(last)) {
       // Each id of a replay walks over all that it is made with: only over what differs.
-      const moved = base.movedTo(vector, most);
+      const moved = movedFrom(base.seqs, vector, most);
       if (moved !== undefined) return new OpaquePosition(base, moved);
+    }
+    for (const { seqs, base } of this.#storing) {
+      const moved = movedFrom(seqs, vector, most);
+      if (moved !== undefined) return base.then((stored) => new OpaquePosition(stored, moved));
     }
     return undefined;
   }
 
   /** A row names all streams, or those that have moved since the last row of a chain: a replay moves some with each of its parts. */
-  plan(vector: ReadonlyMap<number, number>, last?: CheckpointBase): Plan {
+  async store(vector: ReadonlyMap<number, number>, last?: CheckpointBase): Promise<OpaquePosition> {
+    const seqs = new Map(vector);
+    const storing = { seqs, base: this.#insert(seqs, last) };
+    const all = this.#storing.add(storing);
+    try {
+      return new OpaquePosition(await storing.base, []);
+    } finally {
+      all.delete(storing);
+    }
+  }
+
+  #insert(seqs: ReadonlyMap<number, number>, last: CheckpointBase | undefined): Promise<Base> {
     for (const base of this.#known(last)) {
       const { chain } = base;
       if (chain?.tip !== base || chain.steps >= CHAIN_LENGTH) continue;
-      const moved = base.movedTo(vector, STEP_MOST);
-      if (moved !== undefined) return { size: moved.length, store: () => this.#step(chain, new Map(moved), vector) };
+      const moved = movedFrom(base.seqs, seqs, STEP_MOST);
+      if (moved !== undefined) return this.#step(chain, new Map(moved), seqs);
     }
-    return { size: vector.size, store: () => this.#root(vector) };
+    return this.#root(seqs);
   }
 
   /** Those among them that are kept for a day yet. */
@@ -93,26 +114,24 @@ export class StoredPositions {
       if (base.chain?.generation === this.#generation && Date.now() - base.chain.at < STORED_BASE_MS) yield base;
   }
 
-  async #root(vector: ReadonlyMap<number, number>): Promise<OpaquePosition> {
-    const seqs = new Map(vector);
+  async #root(seqs: ReadonlyMap<number, number>): Promise<Base> {
     const [at, generation] = [Date.now(), this.#generation];
     const root = await this.repository.insertCursor(undefined, seqs);
     return this.#keep({ root, at, generation, steps: 0, tip: undefined }, root, seqs);
   }
 
   /** Whoever resolves a row of a chain reads all that were stored before it: no two are stored at once, and none after one that failed. */
-  async #step(chain: Chain, moved: ReadonlyMap<number, number>, vector: ReadonlyMap<number, number>): Promise<OpaquePosition> {
-    const seqs = new Map(vector);
+  async #step(chain: Chain, moved: ReadonlyMap<number, number>, seqs: ReadonlyMap<number, number>): Promise<Base> {
     chain.tip = undefined;
     chain.steps++;
     return this.#keep(chain, await this.repository.insertCursor(chain.root, moved), seqs);
   }
 
-  async #keep(chain: Chain, id: number, seqs: ReadonlyMap<number, number>): Promise<OpaquePosition> {
+  async #keep(chain: Chain, id: number, seqs: ReadonlyMap<number, number>): Promise<Base> {
     const base = new Base(id, chain.root, seqs, await this.repository.seal(), chain);
     chain.tip = base;
     // A primary that took over meanwhile may not have it.
     if (chain.generation === this.#generation) this.#kept = [base, ...this.#kept].slice(0, KEPT);
-    return new OpaquePosition(base, []);
+    return base;
   }
 }

@@ -26,8 +26,6 @@ export interface Lag {
 export class Subscriber {
   /** `behind` subscribers are fed by their own loop, `live` ones by the channel's sweep. */
   state: 'behind' | 'live' | 'closed' = 'behind';
-  /** Who has opened it: what is stored for it counts among what is stored for that one. */
-  keyId: string | undefined;
   /** What the ids of its replay count from, where that is stored. */
   base: CheckpointBase | undefined;
   next = 0;

@@ -1,6 +1,5 @@
 import { endAbove, placeOf, type EpochEnds } from '../event-log/epochs.js';
 import { taggedEnvelope } from '../event-log/wire.js';
-import { sleep } from '../time/clock.js';
 import { StreamExpired, type Channel, type ChannelSource, type Frame } from './channel.js';
 import type { Checkpoints } from './checkpoints.js';
 import { byteOrder } from './cursor.js';
@@ -17,8 +16,6 @@ const CHUNK_STREAMS = 64;
 const CHUNK_BYTES = 1 << 20;
 /** Beyond this many streams out of place a subscriber's ids count from a stored row of their own. */
 const ELSEWHERE_LIMIT = 48;
-/** Who waits for a share looks this often at the least: others may have stored what it can count from. */
-const SHARE_WAIT_MS = 10_000;
 
 /** Subscribers of the supervisor's feed with equal rights and filters. */
 export class SupervisorSource implements ChannelSource {
@@ -152,8 +149,7 @@ export class SupervisorSource implements ChannelSource {
     if (this.types !== undefined) await assertStillKept(this.repository, ranges);
     // Whoever is told of nothing has nothing stored.
     const own = this.#isFar(lag) && rows.some((row) => this.#wants(row)) ? await this.#own(s, lag) : undefined;
-    if (typeof own === 'number') await sleep(Math.min(own, SHARE_WAIT_MS));
-    if (s.lag !== lag || typeof own === 'number') return undefined;
+    if (s.lag !== lag) return undefined;
     const position = own ?? this.#position(this.#elsewhere(s.next, lag), lag);
     let text = '';
     const counts = new Map<number, number>();
@@ -180,13 +176,14 @@ export class SupervisorSource implements ChannelSource {
     return text === '' ? undefined : Buffer.from(text);
   }
 
-  async #own(s: Subscriber, lag: ReadonlyMap<number, Lag>): Promise<Position | number> {
+  async #own(s: Subscriber, lag: ReadonlyMap<number, Lag>): Promise<Position> {
     const elsewhere = this.#elsewhere(s.next, lag);
     const vector = new Map(elsewhere);
     for (const stream of this.streams) if (!vector.has(stream.id)) vector.set(stream.id, stream.position);
     for (const [id, { name, head }] of this.feed.lately()) if (this.scope.inFeed(name) && !vector.has(id)) vector.set(id, head);
-    const own = await this.checkpoints.ofReplay(s, vector, CHUNK_STREAMS);
-    if (typeof own !== 'number') s.base = own.base;
+    const own = await this.checkpoints.ofReplay(vector, CHUNK_STREAMS, s.base);
+    // The next part counts from this one. A stream that was closed meanwhile keeps nothing.
+    if (s.lag === lag) s.base = own.base;
     return own;
   }
 }
