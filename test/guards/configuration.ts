@@ -1041,6 +1041,14 @@ export const CONFIGURATION: readonly Guard[] = [
     name: 'that fails while the folder of its city is not there',
   },
   {
+    guard: 'What an edit has made where a volume is not mounted any more is no file of a city.',
+    file: 'src/modules/configuration/config/edit-files.ts',
+    find: 'before === null ? undefined : await targetOf(dir, relative)',
+    replace: 'before === undefined ? undefined : await targetOf(dir, relative)',
+    test: 'src/modules/configuration/config/edit-away.spec.ts',
+    name: 'only the edit has made something',
+  },
+  {
     guard: 'A folder where a volume is not mounted holds no files of a city, whatever else lies there.',
     file: 'src/modules/configuration/config/edit-files.ts',
     find: 'for (const name of names) if (await exists(name)) return true;',

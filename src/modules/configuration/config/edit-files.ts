@@ -62,13 +62,14 @@ export async function undoPlan(dir: string, plan: EditPlan): Promise<void> {
 }
 
 /**
- * Whether the folder holds a city, or anything that the plan has written or put aside there. Where a volume is not mounted lies another folder, which is
- * empty, or has what sessions made there themselves, or whatever somebody has left. Who dies while he exchanges a `city.toml` leaves it under another name.
+ * Whether the folder holds a city, or anything of one that the plan has replaced or put aside. Where a volume is not mounted lies another folder, which is
+ * empty, or has what sessions made there themselves, or whatever somebody has left, or what the plan itself has made when the volume went away
+ * meanwhile. Who dies while he exchanges a `city.toml` leaves it under another name.
  */
-export async function hasFiles(dir: string, { id, writes }: EditPlan): Promise<boolean> {
-  const names = [path.join(dir, 'city.toml'), path.join(dir, ASIDE, id)];
-  for (const { path: relative } of writes) {
-    const target = await targetOf(dir, relative).catch(() => undefined);
+export async function hasFiles(dir: string, { id, writes, removals }: EditPlan): Promise<boolean> {
+  const names = [path.join(dir, 'city.toml'), ...removals.map((removal) => path.join(dir, ASIDE, id, removal))];
+  for (const { path: relative, before } of writes) {
+    const target = before === null ? undefined : await targetOf(dir, relative).catch(() => undefined);
     if (target !== undefined) names.push(target, ...Object.values(namesOf(target, id)));
   }
   for (const name of names) if (await exists(name)) return true;
