@@ -1,9 +1,10 @@
 -- Decides the claims of many callers of one city in one transaction, behind the city's work lock. An item of p_items:
 --   agent  who claims; bead  the bead that is wanted, absent for the next one on the hook; force  also when it is not ready
 --   names  further names of the claimant; lease_ms; stamps  metadata for the claimed bead
+--   undrained  also with force, it begins nothing that a drain has for itself
 -- One row an item, then moved or unmoved with the city's head; a single row of not_running when the city serves nothing.
 -- Outcomes: claimed, assigned (ready work that was assigned to the claimant, or begun by a session whose lease has ended), existing
--- (begun work of the claimant), none, unknown_agent, not_found, owned, closed, unready.
+-- (begun work of the claimant), none, unknown_agent, not_found, owned, closed, drained, unready.
 --
 -- The next bead on a hook is, first match: begun work of the claimant, ready work assigned to it, the oldest offered to its
 -- route. Candidates of a route are fetched once for all its items, and again, behind the last one, only when they have run
@@ -105,13 +106,16 @@ begin
             json_build_object('bead_id', v_seen.id, 'existing_claimant', v_seen.assignee, 'attempted_claimant', v_item.name)));
         elsif v_seen.status = 'closed' then
           outcome := 'closed';
+        elsif (v_seen.status = 'open' or v_seen.assignee is null) and v_item.v -> 'undrained' = 'true'
+          and exists (select from unnest(v_seen.labels) l where starts_with(l, 'hold:drain:')) then
+          outcome := 'drained';
         elsif (v_seen.status = 'open' or v_seen.assignee is null) and v_item.v -> 'force' is distinct from 'true'
           and not (v_seen.workable and v_seen.open_blockers = 0 and coalesce(v_seen.defer_until <= now(), true)) then
           outcome := 'unready';
         end if;
         if outcome is not null and v_seen.id is not null then
           result := json_build_object('owner', v_seen.assignee, 'issue_type', v_seen.issue_type, 'workable', v_seen.workable,
-            'defer_until', v_seen.defer_until, 'blockers', array(
+            'labels', v_seen.labels, 'defer_until', v_seen.defer_until, 'blockers', array(
               select d.depends_on_id from bead_dependencies d join beads t on t.stream_id = d.stream_id and t.id = d.depends_on_id
               where d.stream_id = v_stream and d.issue_id = v_seen.id and d.blocking and t.status <> 'closed' order by d.depends_on_id));
         end if;

@@ -1,14 +1,17 @@
 import { problem } from '../../../contract/problems.js';
+import { whyDrained } from '../work/held.js';
 import type { Refused } from './claims.repository.js';
 
 /** Says to a claimant why it cannot have a bead, with what it needs to know to go on. */
 export function claimRefused(id: string, { outcome, result }: Refused): Error {
-  const { owner, blockers, defer_until: until, issue_type: type, workable } = result;
+  const { owner, blockers, defer_until: until, issue_type: type, workable, labels } = result;
   if (outcome === 'owned' && owner !== null) return ownedByOther(id, owner);
   if (outcome === 'closed') {
     const errors = owner === null ? undefined : [{ message: 'the last owner', location: 'body.assignee', value: owner }];
     return problem('wrong_state', `bead ${id} is closed${owner === null ? '' : `; its last owner is ${owner}`}`, { errors });
   }
+  const drained = outcome === 'drained' ? whyDrained({ id, labels: [...labels] }) : undefined;
+  if (drained !== undefined) return problem('forbidden', drained);
   if (!workable)
     return notReady(id, `is not offered as work (type ${type})`, [{ message: 'is not work', location: 'path.id', value: type }]);
   if (blockers.length > 0)

@@ -47,19 +47,31 @@ describe('a direct claim', () => {
     expect(p.moved).toEqual([{ stream: 'alpha', head: at + 1 }]);
   });
 
+  const hold = 'hold:drain:al-9';
+  const session = () => ({ id: 's-1', pk: 1, city: 'alpha', streamId: fixture.city.streamId, agentName: 'mayor', names: ['s-1', 'mayor'] });
+  const claim = (caller: Principal, force: boolean) => p.claims.claim('alpha', 'al-1', { assignee: 'mayor', force }, caller);
+  const bySession = (force: boolean) => claim({ ...ANYBODY, session: session() }, force);
+
+  // Guard: the claim itself leaves it, and no look ahead of it.
+  it('by a session leaves to a drain what that holds, and also what it holds since the claim was made', async () => {
+    await create();
+    fixture.failpoints.arm('claim.before_flush', () => run((work) => work.relabelAll(['al-1'], hold, true)));
+    await expect(bySession(true)).rejects.toMatchObject({
+      detail: `forbidden: bead al-1 is held by a drain, which has it for itself (${hold})`,
+    });
+    expect(await bead('al-1')).toMatchObject({ status: 'open', assignee: null });
+  });
+
   it('by a session leaves to a drain what that holds, and not what the session has begun', async () => {
-    const hold = 'hold:drain:al-9';
     await create({ labels: [hold] });
-    const session = { id: 's-1', pk: 1, city: 'alpha', streamId: fixture.city.streamId, agentName: 'mayor', names: ['s-1', 'mayor'] };
-    const claim = (caller: Principal, force: boolean) => p.claims.claim('alpha', 'al-1', { assignee: 'mayor', force }, caller);
     for (const force of [false, true])
-      await expect(claim({ ...ANYBODY, session }, force)).rejects.toMatchObject({
+      await expect(bySession(force)).rejects.toMatchObject({
         detail: `forbidden: bead al-1 is held by a drain, which has it for itself (${hold})`,
       });
     await claim(ANYBODY, false);
-    expect((await claim({ ...ANYBODY, session }, false)).value).toMatchObject({ claimed: false });
+    expect((await bySession(false)).value).toMatchObject({ claimed: false });
     await sql`update beads set assignee = null, lease_until = null, lease_ms = null where id = 'al-1'`.execute(fixture.db);
-    await expect(claim({ ...ANYBODY, session }, true)).rejects.toMatchObject({ problem: 'forbidden' });
+    await expect(bySession(true)).rejects.toMatchObject({ problem: 'forbidden' });
   });
 
   it('goes on from the newest time of the stream when the clock is behind it', async () => {

@@ -12,6 +12,8 @@ export interface ClaimItem {
   /** The bead that is wanted; absent for the next one on the hook. */
   readonly bead?: string | undefined;
   readonly force?: boolean | undefined;
+  /** It begins nothing that a drain has for itself, not even with `force`. */
+  readonly undrained?: boolean | undefined;
   readonly names: readonly string[];
   readonly lease_ms: number;
   readonly stamps: Readonly<Record<string, string>>;
@@ -35,11 +37,12 @@ export interface Held {
 }
 /** A bead that could not be had. */
 export interface Refused {
-  readonly outcome: 'owned' | 'closed' | 'unready';
+  readonly outcome: 'owned' | 'closed' | 'drained' | 'unready';
   readonly result: {
     readonly owner: string | null;
     readonly issue_type: string;
     readonly workable: boolean;
+    readonly labels: readonly string[];
     readonly defer_until: string | null;
     readonly blockers: readonly string[];
   };
@@ -118,16 +121,6 @@ export class ClaimsRepository {
     });
     if (request !== undefined && rows.length > 0) request.recorded = true;
     return rows[0];
-  }
-
-  /** The labels of a bead that a claim would begin. */
-  async labelsOfUnbegun(streamId: number, id: string): Promise<string[] | undefined> {
-    const { rows } = await this.pool.query<{ labels: string[] }>({
-      name: 'claim-labels',
-      text: `select b.labels from beads b where b.stream_id = $1 and b.id = $2 and b.status <> 'closed' and (b.status = 'open' or b.assignee is null)`,
-      values: [streamId, id],
-    });
-    return rows[0]?.labels;
   }
 
   /** Under which name work is assigned to whom claims by `text`; undefined when it names nobody. */

@@ -5,7 +5,6 @@ import { maySee, type Principal } from '../../../contract/principal.js';
 import { problem } from '../../../contract/problems.js';
 import { notRunning } from '../../tenancy/cities/cities.service.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
-import { whyDrained } from '../work/held.js';
 import { WorkService } from '../work/work.service.js';
 import { ClaimCommitter } from './claim-committer.js';
 import { claimLost, claimRefused } from './claim-refusals.js';
@@ -37,12 +36,12 @@ export class ClaimsService {
    */
   async claim(city: string, id: string, body: BeadClaimInputBody, caller: Principal): Promise<Indexed<BeadClaimResponse>> {
     if (!maySee(caller, city)) throw notRunning(city);
-    await this.#requireNotDrained(caller, id);
     const { assignee, session_id, session_name, force } = body;
     const decided = await this.committer.claim(city, {
       agent: assignee,
       bead: id,
       force,
+      undrained: caller.session !== undefined,
       names: given(session_id, session_name),
       lease_ms: leaseMs(body.lease),
       stamps: stampsOf(session_id, session_name, body.work_branch),
@@ -58,6 +57,7 @@ export class ClaimsService {
       }
       case 'owned':
       case 'closed':
+      case 'drained':
       case 'unready':
         throw claimRefused(id, decided);
       case 'none':
@@ -65,13 +65,6 @@ export class ClaimsService {
       case 'not_found':
         throw problem('bead_not_found', `bead ${id} not found`);
     }
-  }
-
-  /** Asked ahead, as claims share a statement: where a drain comes in between, the claim is as one that came before it. */
-  async #requireNotDrained({ session }: Principal, id: string): Promise<void> {
-    const labels = session && (await this.repository.labelsOfUnbegun(session.streamId, id));
-    const why = labels && whyDrained({ id, labels });
-    if (why !== undefined) throw problem('forbidden', why);
   }
 
   /** Gives a claimed bead back: open and nobody's, its route stays. Answers the new index. */
