@@ -852,6 +852,14 @@ export const SESSIONS: readonly Guard[] = [
     test: NAMED_AGENTS,
   },
   {
+    guard: 'What was sent to a session whose name stands for another agent goes to the next one of that name.',
+    file: 'src/modules/runners/pools/pool-executor.ts',
+    find: 'if (givesName(code) && config !== undefined) await',
+    replace: 'if (givesName(code) && config !== undefined && row.pk < 0) await',
+    test: 'src/modules/runners/pools/named-agents.db-spec.ts',
+    name: 'goes to the next one of the name',
+  },
+  {
     guard: 'One that somebody has parked is not followed by one that runs.',
     file: 'src/modules/runners/pools/session-rules.ts',
     find: "if (orphaned === 'reconfigured' && state === 'suspended') return {};",

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import type { SessionRow } from '../../sessions/session-store/session-row.js';
 import { agentConfig, poolFixture, type PoolFixture } from './testing/pool-fixture.js';
@@ -12,8 +12,8 @@ beforeEach(async () => {
 afterEach(() => fixture.stop());
 
 /** The name `front` stands for this agent from now on. */
-function name(template: string): void {
-  const front = { qualified_name: 'front', name: 'front', dir: '', binding: '', template, mode: 'always' };
+function name(template: string, mode = 'always'): void {
+  const front = { qualified_name: 'front', name: 'front', dir: '', binding: '', template, mode };
   fixture.config.named_sessions = [front] as never;
 }
 const front = async (): Promise<SessionRow> => {
@@ -56,6 +56,79 @@ it('what the old one holds is given back', async () => {
   expect(await fixture.row(old.pk)).toMatchObject({ state: 'closed', close_code: 'reconfigured' });
   expect(await status(bead)).toBe('open');
   expect(await front()).toMatchObject({ agent: 'other' });
+});
+
+describe('what was sent to the old one and waits', () => {
+  const queued = async (pk: number): Promise<string[]> =>
+    (
+      await sql<{ body: string }>`select body from session_messages where session_pk = ${pk} and status = 'queued' order by pk`.execute(
+        fixture.db,
+      )
+    ).rows.map(({ body }) => body);
+  const outcomes = async (pk: number): Promise<unknown[]> =>
+    (await sql`select body, status, error_code from session_messages where session_pk = ${pk} order by pk`.execute(fixture.db)).rows;
+
+  /** The old one, which has not been given three messages and a nudge. */
+  async function sentTo(mode: 'always' | 'on_demand', bead?: string): Promise<{ old: SessionRow; requests: string[] }> {
+    await fixture.pass();
+    const old = await front();
+    await sql`update sessions set state = 'asleep', wake_request = null`.execute(fixture.db);
+    const requests = [await fixture.send(old, 'one'), await fixture.submit(old, 'two'), await fixture.send(old, 'three')];
+    await fixture.within(old.pk, async (changes, row) => {
+      await fixture.a.queue.enqueue(changes, row, {
+        body: 'work',
+        source: 'nudge',
+        sender: 'reconciler',
+        intent: 'follow_up',
+        reference: 'al-1',
+      });
+    });
+    if (bead !== undefined)
+      await sql`update beads set status = 'in_progress', assignee = 'front', metadata = jsonb_build_object('gc.session_id', ${old.id}::text)
+        where id = ${bead}`.execute(fixture.db);
+    name('other', mode);
+    return { old, requests };
+  }
+
+  // Guard: the next one of the name gets what was sent to the name, once and in its order.
+  it.each([
+    ['always', false],
+    ['on_demand', false],
+    ['always', true],
+  ] as const)('goes to the next one of the name, in its order (%s, holds work: %s)', async (mode, holds) => {
+    const { old, requests } = await sentTo(mode, holds ? await fixture.bead({}) : undefined);
+    await fixture.pass();
+    expect(await fixture.row(old.pk)).toMatchObject({ state: 'closed', close_code: 'reconfigured' });
+    const next = await front();
+    expect(next).toMatchObject({
+      agent: 'other',
+      alias: 'front',
+      named_identity: 'front',
+      state: 'start-pending',
+      wake_request: 'message',
+    });
+    expect(await queued(next.pk)).toEqual(['one', 'two', 'three']);
+    expect(await outcomes(old.pk)).toEqual([{ body: 'work', status: 'failed', error_code: 'session_closed' }]);
+    await fixture.ready(next.pk);
+    expect((await fixture.deliverNext(next.pk))?.body).toBe('one');
+    expect(await fixture.terminals(requests[0]!)).toMatchObject([
+      { type: 'request.result.session.message', payload: { session_id: next.id } },
+    ]);
+    expect(await queued(next.pk)).toEqual(['two', 'three']);
+  });
+
+  it('fails with it where the next one cannot be made', async () => {
+    const { old, requests } = await sentTo('always');
+    const taken = { title: 'x', kind: 'agent', provider: 'loopback', transport: 'acp', origin: 'manual', created_by: 'maker' } as const;
+    await fixture.a.sessions.run(fixture.city, 'maker', (changes) =>
+      changes.create({ ...taken, template: 'worker', agent: 'worker', session_name: 'taken', state: 'suspended' }),
+    );
+    Object.assign(fixture.config.workspace, { session_template: 'taken' });
+    await fixture.pass();
+    expect(await fixture.row(old.pk)).toMatchObject({ state: 'closed', close_code: 'reconfigured' });
+    expect(await fixture.open()).toMatchObject([{ session_name: 'taken' }]);
+    expect(await fixture.terminals(requests[0]!)).toMatchObject([{ type: 'request.failed', payload: { error_code: 'session_closed' } }]);
+  });
 });
 
 async function status(bead: string): Promise<string> {

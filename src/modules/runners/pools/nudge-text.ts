@@ -1,3 +1,5 @@
+export const NUDGE_LIFETIME_MS = 3_600_000;
+
 /** What a session is told that has work to do: the beads by id, the first ones when they are many. */
 export function nudgeText(beads: readonly string[]): string {
   const named = beads.join(', ');

@@ -18,12 +18,13 @@ import { MessageQueue } from '../../sessions/messages/message-queue.service.js';
 import { NamedSessions } from '../../sessions/session-names/named-sessions.service.js';
 import type { SessionChanges } from '../../sessions/session-store/session-changes.js';
 import { churnMs, endedByItself, PRODUCTIVE_MS } from '../../sessions/session-store/session-rest.js';
-import type { EmptyFor } from '../../sessions/session-store/empty-runs.js';
 import type { SessionPatch, SessionRow } from '../../sessions/session-store/session-row.js';
 import { STAYS, stopWish } from '../../sessions/session-store/session-stops.js';
-import { nudgeText } from './nudge-text.js';
-import type { PoolDecision, PoolSession } from './pool-facts.js';
-import { isAsPlanned, lockPlanned } from './pool-locks.js';
+import { NUDGE_LIFETIME_MS, nudgeText } from './nudge-text.js';
+import type { Ending, PoolDecision, PoolSession } from './pool-facts.js';
+import { givesName, isAsPlanned, lockPlanned } from './pool-locks.js';
+import { emptyRun, without } from './pool-patches.js';
+import { handOver } from './pool-succession.js';
 import { PoolStateRepository } from './pool-state.repository.js';
 import { RefusedStarts } from './refused-starts.js';
 
@@ -40,17 +41,15 @@ export interface Carrying {
 /** `later`: it holds work, which only a transaction on the city's work can give back. */
 export type Carried = 'done' | 'changed' | 'later';
 
-const NUDGE_LIFETIME_MS = 3_600_000;
-
 /** Carries out decisions, each under the lock of its session's row and only while what it was decided from still holds. */
 @Injectable()
 export class PoolExecutor {
   readonly #refused = new RefusedStarts();
 
   constructor(
-    private readonly repository: PoolStateRepository,
-    private readonly messages: MessageQueue,
-    private readonly named: NamedSessions,
+    readonly repository: PoolStateRepository,
+    readonly messages: MessageQueue,
+    readonly named: NamedSessions,
     private readonly log: AppLogger,
   ) {}
 
@@ -197,7 +196,8 @@ export class PoolExecutor {
     return 'done';
   }
 
-  async #close({ changes, now }: Carrying, { code, empty }: PoolDecision & { do: 'close' }, row: SessionRow): Promise<Carried> {
+  async #close(carrying: Carrying, { code, empty }: PoolDecision & { do: 'close' }, row: SessionRow): Promise<Carried> {
+    const { changes, now } = carrying;
     if (row.runner_id !== null) {
       const wish = stopWish(row, 'close', { reason: code, now: new Date(now) });
       if (wish === undefined) return 'changed';
@@ -207,8 +207,19 @@ export class PoolExecutor {
     const guard = await this.repository.guard(changes.tx, row.pk);
     if (code === 'drained' && (guard.messages > 0 || guard.holds)) return 'changed';
     if (guard.holds && code !== 'city-gone') return 'later';
-    await changes.close(row, code, { set: emptyRun(row, empty, now) });
+    await this.end(carrying, row, code, emptyRun(row, empty, now));
     return 'done';
+  }
+
+  /** What was sent to one whose name stands for another agent by now, and was not delivered, is for the session that takes its place. */
+  async end(
+    { changes, config }: Pick<Carrying, 'changes' | 'config'>,
+    row: SessionRow,
+    code: Ending,
+    set: SessionPatch = {},
+  ): Promise<void> {
+    if (givesName(code) && config !== undefined) await handOver(changes, config, row, this);
+    await changes.close(row, code, { set });
   }
 
   async #tell({ changes, now, planned }: Carrying, what: 'stranded' | 'found' | 'reset-stalled', row: SessionRow): Promise<Carried> {
@@ -284,16 +295,4 @@ export class PoolExecutor {
       ...(row.wake_request === null ? { wake_request: why, wake_requested_at: new Date(now) } : {}),
     });
   }
-}
-
-function without(row: SessionRow, ...keys: string[]): Readonly<Record<string, string>> {
-  return Object.fromEntries(Object.entries(row.metadata).filter(([key]) => !keys.includes(key)));
-}
-
-/** The release before knows the first only, and takes each for one that left work of its pool. */
-function emptyRun(row: SessionRow, empty: readonly EmptyFor[] | undefined, now: number): Pick<SessionPatch, 'metadata'> {
-  if (empty === undefined) return {};
-  // Of one that has ended already; the close takes the reason away.
-  const how: Record<string, string> = row.state === 'asleep' && row.reason !== null ? { empty_end: row.reason } : {};
-  return { metadata: { ...row.metadata, empty_run: new Date(now).toISOString(), empty_for: empty.join(','), ...how } };
 }

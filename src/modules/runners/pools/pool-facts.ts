@@ -127,6 +127,9 @@ export interface PoolSession {
   readonly toldResetStalled: boolean;
 }
 
+/** Why the pools end a session. */
+export type Ending = 'drained' | 'orphaned' | 'reconfigured' | 'suspended' | 'failed-create' | 'city-gone';
+
 export type PoolDecision =
   | {
       readonly do: 'create';
@@ -153,7 +156,7 @@ export type PoolDecision =
   | {
       readonly do: 'close';
       readonly pk: number;
-      readonly code: 'drained' | 'orphaned' | 'reconfigured' | 'suspended' | 'failed-create' | 'city-gone';
+      readonly code: Ending;
       readonly empty?: readonly EmptyFor[];
     }
   | { readonly do: 'unquarantine'; readonly pk: number }

@@ -1,7 +1,7 @@
 import type { NamedSessions } from '../../sessions/session-names/named-sessions.service.js';
 import type { SessionChanges } from '../../sessions/session-store/session-changes.js';
 import type { SessionRow } from '../../sessions/session-store/session-row.js';
-import type { PoolDecision, PoolSession } from './pool-facts.js';
+import type { Ending, PoolDecision, PoolSession } from './pool-facts.js';
 
 /**
  * Locks all that a plan changes before the first of it is changed: the end of a session locks conversations and gives up names, which
@@ -12,7 +12,13 @@ export async function lockPlanned(changes: SessionChanges, named: NamedSessions,
   const bearers = await named.bearers(changes, identities);
   const closed = decisions.flatMap((one) => (one.do === 'close' ? [one.pk] : []));
   await changes.lockAll([...decisions.flatMap((one) => ('pk' in one ? [one.pk] : [])), ...bearers], [...closed, ...bearers]);
-  if (decisions.some((one) => one.do === 'create' || one.do === 'materialize')) await changes.lockNames();
+  if (decisions.some((one) => one.do === 'create' || one.do === 'materialize' || (one.do === 'close' && givesName(one.code))))
+    await changes.lockNames();
+}
+
+/** Whether the next session of its name may be made with the end of one. */
+export function givesName(code: Ending): boolean {
+  return code === 'reconfigured';
 }
 
 /** Whether nothing has happened to it that the plan did not know of. */

@@ -12,7 +12,8 @@ import { SessionChangesService } from '../../sessions/session-store/session-chan
 import { ClaimsOfSessions } from '../../sessions/session-store/claims-of-sessions.service.js';
 import { PoolExecutor } from './pool-executor.js';
 import { claimantsOf, factsOf, factsWithoutConfig } from './pool-facts.mapper.js';
-import type { PoolDecision, PoolFacts } from './pool-facts.js';
+import type { Ending, PoolDecision, PoolFacts } from './pool-facts.js';
+import { givesName } from './pool-locks.js';
 import { poolPlan } from './pool-plan.js';
 import { PoolStateRepository, type PoolCity } from './pool-state.repository.js';
 import { ScaleChecks } from './scale-checks.js';
@@ -26,8 +27,6 @@ const BUDGET = 200;
 const RELEASED_AT_ONCE = 100;
 /** Beads after which no further session is ended in a transaction: the city's other writers wait for it. */
 const GIVEN_BACK_AT_ONCE = 200;
-
-type Ending = (PoolDecision & { do: 'close' })['code'];
 
 export interface Passed {
   /** What was carried out. */
@@ -65,7 +64,8 @@ export class PoolPass {
     if (scale === undefined) return { decisions: [], againMs: this.betweenMs };
     const later = new Map<number, Ending>();
     const passed = await this.changes.runInAnyState(city, ACTOR, async (changes) => this.#pass(changes, city, known, scale, later));
-    if (city.is === 'running' && !(await this.#giveBack(city, later))) await this.repository.lookAgain(city.streamId, BETWEEN_MS);
+    if (city.is === 'running' && !(await this.#giveBack(city, known?.config, later)))
+      await this.repository.lookAgain(city.streamId, BETWEEN_MS);
     return passed;
   }
 
@@ -143,11 +143,11 @@ export class PoolPass {
    * What ended sessions hold and wait for, and the ends of sessions that hold something: behind the city's work lock. False where others have that for too
    * long and nobody's end waits for it.
    */
-  async #giveBack(city: PoolCity, later: ReadonlyMap<number, Ending>): Promise<boolean> {
+  async #giveBack(city: PoolCity, config: CityConfig | undefined, later: ReadonlyMap<number, Ending>): Promise<boolean> {
     const pks = [...later.keys()].sort((a, b) => a - b);
     if (pks.length === 0 && !(await this.claims.hasOrphaned(city.streamId))) return true;
     try {
-      await this.#giveBackOf(city, later, pks);
+      await this.#giveBackOf(city, config, later, pks);
       return true;
     } catch (error) {
       if (pks.length > 0 || !isBlocked(error)) throw error;
@@ -155,9 +155,15 @@ export class PoolPass {
     }
   }
 
-  async #giveBackOf(city: PoolCity, later: ReadonlyMap<number, Ending>, pks: readonly number[]): Promise<void> {
+  async #giveBackOf(
+    city: PoolCity,
+    config: CityConfig | undefined,
+    later: ReadonlyMap<number, Ending>,
+    pks: readonly number[],
+  ): Promise<void> {
     await this.changes.withWork(city, ACTOR, async (changes, work) => {
       await changes.lockAll(pks, pks);
+      if ([...later.values()].some(givesName)) await changes.lockNames();
       let released = 0;
       for (const pk of pks) {
         // The next look decides the same about those that are left, and comes because others have ended.
@@ -166,7 +172,7 @@ export class PoolPass {
         if (row === undefined || row.state === 'closed' || row.runner_id !== null) continue;
         const code = later.get(pk)!;
         released += await this.claims.end(changes, work, row, code);
-        await changes.close(row, code);
+        await this.executor.end({ changes, config }, row, code);
       }
       await this.claims.releaseOrphaned(work, RELEASED_AT_ONCE);
     });

@@ -87,6 +87,21 @@ export class MessageQueueRepository {
       where m.session_pk = ${session.pk} and m.status = 'queued' and m.source = 'wait' and m.epoch = ${from}`.execute(tx);
   }
 
+  /** Whether something from these sources is queued for a session. */
+  async hasSent(tx: Tx, sessionPk: number, sources: readonly MessageSource[]): Promise<boolean> {
+    const { rows } = await sql<{ has: boolean }>`
+      select exists (select from session_messages m
+        where m.session_pk = ${sessionPk} and m.status = 'queued' and m.source = any(${[...sources]}::text[])) as has`.execute(tx);
+    return rows[0]!.has;
+  }
+
+  /** What is queued for one session, from these sources, is queued for another. */
+  async handOver(tx: Tx, fromPk: number, toPk: number, sources: readonly MessageSource[]): Promise<void> {
+    await sql`
+      update session_messages m set session_pk = ${toPk}
+      where m.session_pk = ${fromPk} and m.status = 'queued' and m.source = any(${[...sources]}::text[])`.execute(tx);
+  }
+
   async take(tx: Tx, session: { pk: number; generation: number }, pk: number): Promise<MessageRow | undefined> {
     const { rows } = await sql<MessageRow>`
       update session_messages m set status = 'in_flight', generation = ${session.generation}, attempts = m.attempts + 1

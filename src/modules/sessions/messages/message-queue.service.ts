@@ -8,7 +8,7 @@ import type { SessionChanges } from '../session-store/session-changes.js';
 import { SessionChangesService } from '../session-store/session-changes.service.js';
 import type { SessionRow } from '../session-store/session-row.js';
 import { MessageQueueRepository, type Which } from './message-queue.repository.js';
-import type { Dropped, EndedMessage, MessageRow, MessageStatus, NewMessage } from './message-row.js';
+import type { Dropped, EndedMessage, MessageRow, MessageSource, MessageStatus, NewMessage } from './message-row.js';
 import { wakeForMessage } from './message-wake.js';
 import { SessionMessage, SessionSubmit } from './messages.operations.js';
 
@@ -91,6 +91,17 @@ export class MessageQueue implements OnModuleInit {
     await this.repository.goOn(changes.tx, row, from);
   }
 
+  /** Whether something waits that is as good for another session of the same name. */
+  async hasForNext(changes: SessionChanges, row: SessionRow): Promise<boolean> {
+    return this.repository.hasSent(changes.tx, row.pk, SENT);
+  }
+
+  /** What was sent to a session that is about to end, and waits, is for the one that was just made in its place: in its order, with its operations. */
+  async handOver(changes: SessionChanges, before: SessionRow, after: SessionRow): Promise<void> {
+    await this.repository.handOver(changes.tx, before.pk, after.pk, SENT);
+    changes.touch(after);
+  }
+
   /** Right before the prompt, in a transaction of its own. Undefined when it is queued no longer: then it is not to be sent. */
   async inFlight(changes: SessionChanges, row: SessionRow, pk: number): Promise<MessageRow | undefined> {
     return takes(row) ? this.repository.take(changes.tx, row, pk) : undefined;
@@ -165,6 +176,8 @@ export class MessageQueue implements OnModuleInit {
 }
 
 const EXPIRED_AT_ONCE = 100;
+/** Sources of what somebody has sent to whoever bears a name. Waits, nudges and conversations are a session's own. */
+const SENT = ['message', 'submit'] as const satisfies readonly MessageSource[];
 
 /** A process is there, and nobody wants it to end. */
 function takes({ state, live, stop_request }: SessionRow): boolean {

@@ -71,6 +71,23 @@ export class NamedSessions {
     return created;
   }
 
+  /**
+   * Makes the session that takes the place of one that is about to end, which loses its names first. The caller has locked it, what it has
+   * of conversations, and the names (`lockNames`).
+   *
+   * @throws ProblemError as `materialize`
+   */
+  async succeed(
+    changes: SessionChanges,
+    config: CityConfig,
+    identity: string,
+    before: SessionRow,
+    how: Materializing,
+  ): Promise<SessionRow> {
+    await this.names.freeAll(changes.tx, before.pk);
+    return this.materialize(changes, config, identity, how);
+  }
+
   /** The sessions that bear configured names, as it is committed: who makes several may have to replace them. */
   async bearers({ tx, city }: SessionChanges, identities: readonly string[]): Promise<readonly number[]> {
     return identities.length === 0 ? [] : this.names.bearers(tx, city.streamId, identities);
