@@ -6,6 +6,14 @@ const SERVICES_TEST = 'test/e2e/services.e2e-spec.ts';
 /** Services of cities, and who reaches them. */
 export const SERVICES: readonly Guard[] = [
   {
+    guard: 'Who repeats the restart of a service under its key ends no process that was begun since.',
+    file: 'src/modules/integrations/services/services.service.ts',
+    find: "'restart-service', key,",
+    replace: "'restart-service', undefined,",
+    test: 'src/modules/integrations/services/service-leases.db-spec.ts',
+    name: 'once for each key',
+  },
+  {
     guard: 'No credentials of ours reach a service.',
     file: 'src/modules/integrations/services/proxy/headers.ts',
     find: "if (name === 'authorization' && CREDENTIAL.test(String(value))) continue;",

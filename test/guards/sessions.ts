@@ -4,6 +4,7 @@ const LOG = 'db/migrations/0019_append_session_log.ts';
 const LOG_SPEC = 'src/modules/sessions/transcripts/transcript-log.db-spec.ts';
 const OWNERSHIP = 'src/modules/runners/runners/ownership.db-spec.ts';
 const CLAIMS = 'src/modules/runners/runners/claims.db-spec.ts';
+const ONCE_ENDED = 'src/modules/sessions/sessions/once-ended.db-spec.ts';
 const RECONFIGURED = 'src/modules/runners/runners/reconfigured.db-spec.ts';
 const NAMED_AGENTS = 'src/modules/runners/pools/named-agents.spec.ts';
 const FENCING = 'src/modules/runners/runners/fencing.db-spec.ts';
@@ -858,6 +859,30 @@ export const SESSIONS: readonly Guard[] = [
     replace: 'if (givesName(code) && config !== undefined && row.pk < 0) await',
     test: 'src/modules/runners/pools/named-agents.db-spec.ts',
     name: 'goes to the next one of the name',
+  },
+  {
+    guard: 'Who repeats a kill under its key ends no process that was started since.',
+    file: 'src/modules/sessions/sessions/session-stopping.service.ts',
+    find: "'kill-session', key,",
+    replace: "'kill-session', undefined,",
+    test: ONCE_ENDED,
+    name: 'a kill under a key',
+  },
+  {
+    guard: 'Who repeats a reset under its key ends no conversation that has begun since.',
+    file: 'src/modules/sessions/sessions/session-wakes.service.ts',
+    find: "'reset-session', key,",
+    replace: "'reset-session', undefined,",
+    test: ONCE_ENDED,
+    name: 'a reset under a key',
+  },
+  {
+    guard: 'Who repeats the restart of a rig under its key ends no process that was started since.',
+    file: 'src/modules/sessions/rigs/rig-restarts.service.ts',
+    find: "'restart-rig', key,",
+    replace: "'restart-rig', undefined,",
+    test: ONCE_ENDED,
+    name: 'a restart under a key',
   },
   {
     guard: 'One that somebody has parked is not followed by one that runs.',

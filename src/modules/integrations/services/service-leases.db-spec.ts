@@ -1,8 +1,18 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { cloneDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { ANYBODY } from '../../../contract/principal.js';
+import { Transactions } from '../../../platform/database/transactions.js';
+import { EventLog } from '../../../platform/event-log/event-log.js';
+import { MovedStreams } from '../../../platform/event-log/moved.js';
+import { Failpoints } from '../../../platform/failpoints/failpoints.js';
+import { Idempotency } from '../../../platform/idempotency/idempotency.js';
+import { IdempotencyRepository } from '../../../platform/idempotency/idempotency.repository.js';
+import type { Signals } from '../../../platform/streams/signals.js';
+import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { KEEPER } from './service-row.js';
 import { toStatus } from './services.mapper.js';
+import { ServicesService } from './services.service.js';
 import { openFixture, type Fixture } from './testing/service-fixture.js';
 
 let database: TestDatabase;
@@ -47,6 +57,26 @@ describe('who has a service', () => {
     expect(await fixture.route()).toMatchObject({ state: 'stopping', reason: 'restart_requested', address: null });
     expect(await publish(pk, generation, 'a')).toBeUndefined();
     expect(await publish(pk, generation + 1, 'a')).toBe(true);
+  });
+
+  // Guard: who repeats a restart, because the answer was lost, ends no process that was begun since.
+  it('begins it anew once for each key', async () => {
+    const transactions = new Transactions(fixture.db, new Failpoints());
+    const eventLog = new EventLog(new MovedStreams());
+    const idempotency = new Idempotency(new IdempotencyRepository());
+    const { services, lines, streamId } = fixture;
+    const signals = { mark: () => undefined } as unknown as Signals;
+    const service = new ServicesService({} as never, services, lines, transactions, eventLog, signals, idempotency);
+    const city = { id: 1, name: 'alpha', path: '/alpha', stream: 'alpha', streamId } as unknown as CityScope;
+    const generation = async () =>
+      (await sql<{ generation: number }>`select generation from services`.execute(fixture.db)).rows[0]!.generation;
+    const before = await generation();
+    const first = await service.restart(city, 'board', 'k-1', ANYBODY);
+    expect(await service.restart(city, 'board', 'k-1', ANYBODY)).toEqual(first);
+    expect(await generation()).toBe(before + 1);
+    await service.restart(city, 'board', 'k-2', ANYBODY);
+    await service.restart(city, 'board', undefined, ANYBODY);
+    expect(await generation()).toBe(before + 3);
   });
 
   // Guard: what an owner says of a service that is not wanted any more counts no more.

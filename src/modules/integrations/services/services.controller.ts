@@ -2,7 +2,7 @@ import { Controller, Get, Param, Post, Query, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { HeartbeatEvent } from '../../../contract/events/envelopes.js';
 import type { Principal } from '../../../contract/principal.js';
-import { Caller } from '../../../platform/http/caller.decorator.js';
+import { Caller, IdempotencyKey } from '../../../platform/http/caller.decorator.js';
 import { Operation } from '../../../platform/http/operation.decorator.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { City } from '../../tenancy/cities/city.decorator.js';
@@ -85,7 +85,8 @@ export class ServicesController {
     summary: 'Begin the process of a service anew',
     description:
       'From this answer on nobody reaches the old process; connections that are open have a second to end. `service.state_changed` tells ' +
-      'when the new one is ready. What failed before does not count any more. A service of kind `workflow` has no process.',
+      'when the new one is ready. What failed before does not count any more. A service of kind `workflow` has no process. ' +
+      'Who repeats it under its key leaves the next process alone.',
     tag,
     response: ServiceRestartOutputBody,
     problems: NAMED,
@@ -95,9 +96,10 @@ export class ServicesController {
     @City() city: CityScope,
     @Param('name', NAME) name: string,
     @Query({ schema: NoQuery }) _query: object,
+    @IdempotencyKey() key: string | undefined,
     @Caller() caller: Principal,
   ): Promise<ServiceRestartOutputBody> {
-    return this.services.restart(city, name, caller);
+    return this.services.restart(city, name, key, caller);
   }
 
   @Operation({

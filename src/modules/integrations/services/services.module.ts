@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { EventLogModule } from '../../../platform/event-log/event-log.module.js';
+import { IdempotencyModule } from '../../../platform/idempotency/idempotency.module.js';
 import { CitiesModule } from '../../tenancy/cities/cities.module.js';
 import { ForwardLimits, Forwarding } from './proxy/forwarding.js';
 import { Owners } from './proxy/owner-agent.js';
@@ -14,7 +15,7 @@ import { ServicesService } from './services.service.js';
 
 /** Services over HTTP, and what is served by them. */
 @Module({
-  imports: [CitiesModule, EventLogModule, ServicesCoreModule],
+  imports: [CitiesModule, EventLogModule, IdempotencyModule, ServicesCoreModule],
   controllers: [ServicesController],
   providers: [
     Forwarding,

@@ -2,10 +2,12 @@ import { Injectable } from '@nestjs/common';
 import type { Principal } from '../../../contract/principal.js';
 import { problem, type ProblemError } from '../../../contract/problems.js';
 import { AppConfig } from '../../../platform/config/config.js';
-import { Transactions } from '../../../platform/database/transactions.js';
+import { Transactions, type Tx } from '../../../platform/database/transactions.js';
 import { EventLog } from '../../../platform/event-log/event-log.js';
+import { Idempotency } from '../../../platform/idempotency/idempotency.js';
 import { Signals } from '../../../platform/streams/signals.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
+import { idempotencyRef } from '../../tenancy/cities/idempotency-ref.js';
 import { ServiceLinesRepository } from './service-lines.repository.js';
 import { conditionOf, SERVICES_TOPIC, stateEvent } from './service-row.js';
 import { toLine, toStatus } from './services.mapper.js';
@@ -27,6 +29,7 @@ export class ServicesService {
     private readonly transactions: Transactions,
     private readonly eventLog: EventLog,
     private readonly signals: Signals,
+    private readonly idempotency: Idempotency,
   ) {}
 
   async list(city: CityScope): Promise<Indexed<ListBodyStatus>> {
@@ -40,18 +43,21 @@ export class ServicesService {
     return { body: toStatus(city.name, row, this.#base()), index: head };
   }
 
-  /** Its owner hears of it and begins its process anew; nobody is let through meanwhile. @throws ProblemError service_not_found */
-  async restart(city: CityScope, name: string, caller: Principal): Promise<ServiceRestartOutputBody> {
-    await this.transactions.run(
-      async (tx) => {
-        const row = await this.repository.restart(tx, city.streamId, name);
-        if (row === undefined) throw notFound(name);
-        this.signals.mark(tx, SERVICES_TOPIC);
-        if (row.wanted) await this.eventLog.append(tx, [stateEvent(city.stream, name, caller.actor, conditionOf(row))]);
-      },
-      { key: city.name },
-    );
-    return { status: 'ok', action: 'restart', service: name };
+  /** Its owner hears of it and begins its process anew, under a key once; nobody is let through meanwhile. @throws ProblemError service_not_found */
+  async restart(city: CityScope, name: string, key: string | undefined, caller: Principal): Promise<ServiceRestartOutputBody> {
+    const ref = idempotencyRef(caller, city.name, 'restart-service', key, { name });
+    const answer = await this.transactions.run((tx) => this.idempotency.run(tx, ref, () => this.#restart(tx, city, name, caller)), {
+      key: city.name,
+    });
+    return answer.body;
+  }
+
+  async #restart(tx: Tx, city: CityScope, name: string, caller: Principal): Promise<{ status: number; body: ServiceRestartOutputBody }> {
+    const row = await this.repository.restart(tx, city.streamId, name);
+    if (row === undefined) throw notFound(name);
+    this.signals.mark(tx, SERVICES_TOPIC);
+    if (row.wanted) await this.eventLog.append(tx, [stateEvent(city.stream, name, caller.actor, conditionOf(row))]);
+    return { status: 200, body: { status: 'ok', action: 'restart', service: name } };
   }
 
   /** The newest lines. @throws ProblemError service_not_found */

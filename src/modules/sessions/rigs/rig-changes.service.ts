@@ -87,11 +87,17 @@ export class RigChangesService {
   }
 
   /** @throws ProblemError rig_not_found, city_not_found */
-  async act(city: CityScope, name: string, action: RigAction, caller: Principal): Promise<{ body: RigActionBody; index: number }> {
+  async act(
+    city: CityScope,
+    name: string,
+    action: RigAction,
+    key: string | undefined,
+    caller: Principal,
+  ): Promise<{ body: RigActionBody; index: number }> {
     const { config, index } = await this.reads.current(city);
     const declared = requireRig(config, name).suspended_on_start;
     const body = { status: 'ok', action, rig: name };
-    if (action === 'restart') return { body: { ...body, ...(await this.restarts.restart(city, name, caller)) }, index };
+    if (action === 'restart') return { body: { ...body, ...(await this.restarts.restart(city, name, key, caller)) }, index };
     const wanted = action === 'reset' ? null : action === 'suspend';
     return this.transactions.run(
       async (tx) => {

@@ -1,7 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { Principal } from '../../../contract/principal.js';
+import { Db } from '../../../platform/database/database.js';
+import { Idempotency, type IdempotencyRef } from '../../../platform/idempotency/idempotency.js';
 import { sleep } from '../../../platform/time/clock.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
+import { idempotencyRef } from '../../tenancy/cities/idempotency-ref.js';
 import { SessionChangesService } from '../session-store/session-changes.service.js';
 import { NOW } from '../session-store/session-row.js';
 import { stopWish } from '../session-store/session-stops.js';
@@ -14,6 +17,13 @@ export interface Restarted {
   readonly failed: string[];
 }
 
+/** What was asked to end. */
+interface Process {
+  readonly pk: number;
+  readonly id: string;
+  readonly generation: number;
+}
+
 const LOOK_MS = 250;
 const LIMIT_MS = 15_000;
 
@@ -23,21 +33,16 @@ export class RigRestarts {
   constructor(
     private readonly repository: RigsRepository,
     private readonly changes: SessionChangesService,
+    private readonly idempotency: Idempotency,
+    private readonly db: Db,
   ) {}
 
-  async restart(city: CityScope, rig: string, { actor }: Principal): Promise<Restarted> {
-    const asked = new Map<number, { id: string; generation: number }>();
-    for (const { pk } of await this.repository.withProcess(city.streamId, rig)) {
-      await this.changes.run(city, actor, async (changes) => {
-        const row = await changes.lock(pk);
-        if (row === undefined || row.runner_id === null) return;
-        const wish = stopWish(row, 'kill', { reason: 'killed' });
-        // Whoever is about to end it otherwise goes on doing so.
-        if (wish === undefined) return;
-        await changes.patch(row, { ...wish, wake_request: 'restart', wake_requested_at: NOW });
-        asked.set(pk, { id: row.id, generation: row.generation });
-      });
-    }
+  /** Under a key each of them once: who repeats it waits for the same ends, and leaves alone what was started since. */
+  async restart(city: CityScope, rig: string, key: string | undefined, caller: Principal): Promise<Restarted> {
+    const ref = idempotencyRef(caller, city.name, 'restart-rig', key, { rig });
+    const stored = ref && (await this.idempotency.lookup(this.db, ref));
+    const processes = (stored?.body as readonly Process[] | undefined) ?? (await this.#ask(city, rig, ref, caller));
+    const asked = new Map(processes.map((one) => [one.pk, one]));
     const until = performance.now() + LIMIT_MS;
     for (;;) {
       const alive = new Map((await this.repository.withProcess(city.streamId, rig)).map(({ pk, generation }) => [pk, generation]));
@@ -48,5 +53,27 @@ export class RigRestarts {
       }
       await sleep(LOOK_MS);
     }
+  }
+
+  async #ask(city: CityScope, rig: string, ref: IdempotencyRef | undefined, { actor }: Principal): Promise<readonly Process[]> {
+    const pks = (await this.repository.withProcess(city.streamId, rig)).map(({ pk }) => pk);
+    if (pks.length === 0) return [];
+    return this.changes.run(city, actor, async (changes) => {
+      const { body } = await this.idempotency.run<readonly Process[]>(changes.tx, ref, async () => {
+        const asked: Process[] = [];
+        await changes.lockAll(pks, []);
+        for (const pk of pks) {
+          const row = await changes.lock(pk);
+          if (row === undefined || row.runner_id === null) continue;
+          const wish = stopWish(row, 'kill', { reason: 'killed' });
+          // Whoever is about to end it otherwise goes on doing so.
+          if (wish === undefined) continue;
+          await changes.patch(row, { ...wish, wake_request: 'restart', wake_requested_at: NOW });
+          asked.push({ pk, id: row.id, generation: row.generation });
+        }
+        return { status: 200, body: asked };
+      });
+      return body;
+    });
   }
 }

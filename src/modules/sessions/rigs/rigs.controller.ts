@@ -174,7 +174,8 @@ export class RigsController {
     summary: 'Suspend, resume or restart a rig',
     description:
       '`suspend` and `resume` count whatever the files say, until `reset` makes the files count again. `restart` ends the processes of ' +
-      'the sessions of its agents, which are started again: `killed` names those whose end is confirmed, `failed` those for which it is not yet.',
+      'the sessions of its agents, which are started again: `killed` names those whose end is confirmed, `failed` those for which it is not yet. ' +
+      'Who repeats a `restart` under its key leaves the next processes alone; the other actions take no notice of one.',
     tag,
     response: RigActionBody,
     headers: READ,
@@ -185,9 +186,10 @@ export class RigsController {
     @City() city: CityScope,
     @Param('name', NAME) name: string,
     @Param('action', { schema: RigActionParam }) action: RigAction,
+    @IdempotencyKey() key: string | undefined,
     @Caller() caller: Principal,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<RigActionBody> {
-    return read(reply, await this.changes.act(city, name, action, caller));
+    return read(reply, await this.changes.act(city, name, action, key, caller));
   }
 }

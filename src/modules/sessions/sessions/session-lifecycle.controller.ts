@@ -3,7 +3,7 @@ import type { FastifyReply } from 'fastify';
 import type { Principal } from '../../../contract/principal.js';
 import { OKResponseBody } from '../../../contract/scalars.js';
 import { OKWithIDResponseBody } from '../../../contract/sessions.schemas.js';
-import { Caller } from '../../../platform/http/caller.decorator.js';
+import { Caller, IdempotencyKey } from '../../../platform/http/caller.decorator.js';
 import { Operation } from '../../../platform/http/operation.decorator.js';
 import { clientGone } from '../../../platform/streams/head-waiter.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
@@ -17,6 +17,7 @@ const ID = { schema: SessionRefParam };
 const tag = 'sessions';
 const missing = ['city_not_found', 'session_not_found', 'ambiguous', 'conflict', 'wrong_state', 'unavailable'] as const;
 const goesOn = 'When the process has not ended within 20 s the answer is 503; what was asked for stands.';
+const onlyOnce = 'Who repeats it under its key leaves the next process alone.';
 
 /** Starting and stopping sessions, and ending them. */
 @Controller('v0/city/:cityName/session/:id')
@@ -101,7 +102,7 @@ export class SessionLifecycleController {
     name: 'kill-session',
     needs: 'operate',
     summary: 'Kill the process of a session',
-    description: `The session stays; where its configuration or its queue wants it, it is started again. Without a process nothing happens. ${goesOn}`,
+    description: `The session stays; where its configuration or its queue wants it, it is started again. Without a process nothing happens. ${onlyOnce} ${goesOn}`,
     tag,
     response: OKWithIDResponseBody,
     problems: missing,
@@ -110,10 +111,11 @@ export class SessionLifecycleController {
   async kill(
     @City() city: CityScope,
     @Param('id', ID) id: string,
+    @IdempotencyKey() key: string | undefined,
     @Caller() caller: Principal,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<OKWithIDResponseBody> {
-    return this.stopping.kill(city, id, caller, clientGone(reply.raw));
+    return this.stopping.kill(city, id, key, caller, clientGone(reply.raw));
   }
 
   @Operation({
@@ -123,7 +125,7 @@ export class SessionLifecycleController {
     summary: 'Give a session a fresh conversation',
     description:
       'Its process is stopped and started again without what was said before; the transcript stays. A parked session gets it with its next ' +
-      `start. An open circuit is closed. ${goesOn}`,
+      `start. An open circuit is closed. ${onlyOnce} ${goesOn}`,
     tag,
     response: OKWithIDResponseBody,
     problems: missing,
@@ -132,10 +134,11 @@ export class SessionLifecycleController {
   async reset(
     @City() city: CityScope,
     @Param('id', ID) id: string,
+    @IdempotencyKey() key: string | undefined,
     @Caller() caller: Principal,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<OKWithIDResponseBody> {
-    return this.wakes.reset(city, id, caller, clientGone(reply.raw));
+    return this.wakes.reset(city, id, key, caller, clientGone(reply.raw));
   }
 
   @Operation({

@@ -1,16 +1,28 @@
 import { Injectable } from '@nestjs/common';
 import { problem } from '../../../contract/problems.js';
+import type { OKWithIDResponseBody } from '../../../contract/sessions.schemas.js';
 import { Db } from '../../../platform/database/database.js';
+import { Idempotency, type IdempotencyRef } from '../../../platform/idempotency/idempotency.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import type { CityConfig } from '../../files/composition/city-config.js';
 import { ConfigReadsService } from '../../configuration/config/config-reads.service.js';
 import { EffectiveSuspension } from '../launch/effective-suspension.service.js';
 import { knownTemplate } from '../launch/template.js';
 import { ProvidersService } from '../../hosts/providers/providers.service.js';
+import type { SessionChanges } from '../session-store/session-changes.js';
 import { SessionChangesService } from '../session-store/session-changes.service.js';
 import type { SessionRow } from '../session-store/session-row.js';
 import { SessionTimings } from './session-timings.js';
 import { SessionWatch } from './session-watch.service.js';
+
+/** The process that a request has asked to end, as it is kept under the key of the request. */
+export interface AskedProcess {
+  readonly pk: number;
+  readonly id: string;
+  readonly generation: number;
+  /** Its end is waited for. */
+  readonly awaited: boolean;
+}
 
 /** What requests that start and stop sessions share: what keeps one from starting, and waiting for its runner. */
 @Injectable()
@@ -23,6 +35,7 @@ export class SessionRequests {
     private readonly changes: SessionChangesService,
     private readonly watch: SessionWatch,
     private readonly timings: SessionTimings,
+    private readonly idempotency: Idempotency,
   ) {}
 
   /** Why a session could not be started now, in words; undefined when it could. */
@@ -41,6 +54,32 @@ export class SessionRequests {
   async requireStartable(city: CityScope, row: SessionRow): Promise<void> {
     const blocker = await this.blocker(city, row);
     if (blocker !== undefined) throw problem('wrong_state', `session ${row.id} cannot be started: ${blocker}`);
+  }
+
+  /** What was asked under the key before; undefined when nothing was. @throws ProblemError idempotency_mismatch */
+  async askedBefore(ref: IdempotencyRef | undefined): Promise<AskedProcess | undefined> {
+    const stored = ref && (await this.idempotency.lookup(this.db, ref));
+    return stored?.body as AskedProcess | undefined;
+  }
+
+  /** Asks for the end of a process, under a key at most once: what comes after that process is left alone by who repeats it. */
+  async askOnce(
+    changes: SessionChanges,
+    ref: IdempotencyRef | undefined,
+    ask: () => Promise<{ readonly row: SessionRow; readonly awaited: boolean }>,
+  ): Promise<AskedProcess> {
+    const { body } = await this.idempotency.run<AskedProcess>(changes.tx, ref, async () => {
+      const { row, awaited } = await ask();
+      return { status: 200, body: { pk: row.pk, id: row.id, generation: row.generation, awaited } };
+    });
+    return body;
+  }
+
+  /** Waits for the end of a process that was asked for. @throws ProblemError unavailable, as `confirmed` */
+  async over(city: CityScope, asked: AskedProcess, gone: AbortSignal): Promise<OKWithIDResponseBody> {
+    const now = asked.awaited ? await this.changes.find(this.db, city.streamId, asked.pk) : undefined;
+    if (now !== undefined) await this.confirmed(city, now, gone, isOver(asked));
+    return { status: 'ok', id: asked.id };
   }
 
   /**
@@ -66,6 +105,6 @@ export class SessionRequests {
 }
 
 /** The process that a row was about is there no more, whatever came after it. */
-export function isOver(asked: SessionRow): (now: SessionRow) => boolean {
+export function isOver(asked: Pick<SessionRow, 'generation'>): (now: SessionRow) => boolean {
   return (now) => now.runner_id === null || now.generation !== asked.generation || now.state === 'closed';
 }

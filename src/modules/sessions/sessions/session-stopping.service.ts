@@ -2,13 +2,15 @@ import { Injectable } from '@nestjs/common';
 import type { Principal } from '../../../contract/principal.js';
 import { problem } from '../../../contract/problems.js';
 import type { OKWithIDResponseBody } from '../../../contract/sessions.schemas.js';
+import type { IdempotencyRef } from '../../../platform/idempotency/idempotency.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
+import { idempotencyRef } from '../../tenancy/cities/idempotency-ref.js';
 import { ConfigReadsService } from '../../configuration/config/config-reads.service.js';
 import { knownTemplate } from '../launch/template.js';
 import { agentSettings } from '../session-store/settings.js';
 import { SessionChangesService } from '../session-store/session-changes.service.js';
 import { SessionCommands } from './session-commands.service.js';
-import { isOver, SessionRequests } from './session-requests.service.js';
+import { isOver, SessionRequests, type AskedProcess } from './session-requests.service.js';
 import { SessionResolver } from '../session-names/session-resolver.service.js';
 import type { SessionRow } from '../session-store/session-row.js';
 import { DRAINED_ITSELF, stopWish } from '../session-store/session-stops.js';
@@ -67,19 +69,25 @@ export class SessionStopping {
   }
 
   /**
-   * Ends the process at once. Whether there will be another one is not decided here. Without a process it does nothing.
+   * Ends the process at once, under a key only that one. Whether there will be another one is not decided here. Without a process it does nothing.
    *
    * @throws ProblemError session_not_found, ambiguous; unavailable, see `SessionRequests.confirmed`.
    */
-  async kill(city: CityScope, text: string, { actor }: Principal, gone: AbortSignal): Promise<OKWithIDResponseBody> {
+  async kill(city: CityScope, text: string, key: string | undefined, caller: Principal, gone: AbortSignal): Promise<OKWithIDResponseBody> {
+    const ref = idempotencyRef(caller, city.name, 'kill-session', key, { id: text });
+    const asked = (await this.requests.askedBefore(ref)) ?? (await this.#kill(city, text, ref, caller));
+    return this.requests.over(city, asked, gone);
+  }
+
+  async #kill(city: CityScope, text: string, ref: IdempotencyRef | undefined, { actor }: Principal): Promise<AskedProcess> {
     const found = await this.resolver.resolve(city, text, { closed: false, materialize: false });
-    const row = await this.changes.run(city, actor, async (changes) => {
-      const before = await changes.require(found.pk, text);
-      const wish = before.runner_id === null ? undefined : stopWish(before, 'kill', { reason: 'killed' });
-      return wish === undefined ? before : changes.patch(before, wish);
-    });
-    await this.requests.confirmed(city, row, gone, isOver(row));
-    return { status: 'ok', id: row.id };
+    return this.changes.run(city, actor, (changes) =>
+      this.requests.askOnce(changes, ref, async () => {
+        const before = await changes.require(found.pk, text);
+        const wish = before.runner_id === null ? undefined : stopWish(before, 'kill', { reason: 'killed' });
+        return { row: wish === undefined ? before : await changes.patch(before, wish), awaited: before.runner_id !== null };
+      }),
+    );
   }
 
   /**

@@ -5,14 +5,16 @@ import { problem } from '../../../contract/problems.js';
 import type { OKWithIDResponseBody } from '../../../contract/sessions.schemas.js';
 import { isBlocked } from '../../../platform/database/pg-errors.js';
 import { event } from '../../../platform/event-log/event.js';
+import type { IdempotencyRef } from '../../../platform/idempotency/idempotency.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
+import { idempotencyRef } from '../../tenancy/cities/idempotency-ref.js';
 import { MessageQueue } from '../messages/message-queue.service.js';
 import { finishWait } from '../../work/work/wait-states.js';
 import type { Work } from '../../work/work/work.js';
 import type { SessionChanges } from '../session-store/session-changes.js';
 import { SessionChangesService } from '../session-store/session-changes.service.js';
 import { hasOpenCircuit, openCircuit } from '../session-store/open-circuit.js';
-import { isOver, SessionRequests } from './session-requests.service.js';
+import { SessionRequests, type AskedProcess } from './session-requests.service.js';
 import { SessionResolver } from '../session-names/session-resolver.service.js';
 import { NOW, type SessionPatch, type SessionRow } from '../session-store/session-row.js';
 import { STAYS, stopWish, UNASKED } from '../session-store/session-stops.js';
@@ -78,29 +80,39 @@ export class SessionWakes {
 
   /**
    * Gives a session a fresh conversation: at once when it runs or can run, otherwise with its next start. Waits for the end
-   * of the old process.
+   * of the old process. Under a key it does so once.
    *
    * @throws ProblemError session_not_found, ambiguous; wrong_state naming what blocks it; unavailable, see `SessionRequests.confirmed`.
    */
-  async reset(city: CityScope, text: string, { actor }: Principal, gone: AbortSignal): Promise<OKWithIDResponseBody> {
+  async reset(city: CityScope, text: string, key: string | undefined, caller: Principal, gone: AbortSignal): Promise<OKWithIDResponseBody> {
+    const ref = idempotencyRef(caller, city.name, 'reset-session', key, { id: text });
+    const asked = (await this.requests.askedBefore(ref)) ?? (await this.#reset(city, text, ref, caller));
+    return this.requests.over(city, asked, gone);
+  }
+
+  async #reset(city: CityScope, text: string, ref: IdempotencyRef | undefined, { actor }: Principal): Promise<AskedProcess> {
     const found = await this.resolver.resolve(city, text, { closed: false, materialize: false });
     requireWakeable(found);
     if (found.state !== 'suspended' && found.state !== 'archived') await this.requests.requireStartable(city, found);
-    const row = await this.changes.run(city, actor, async (changes) => {
-      const before = await changes.require(found.pk, text);
-      requireWakeable(before);
-      if (before.state === 'suspended' || before.state === 'archived' || before.state === 'start-pending')
-        return changes.patch(before, {
-          reset_pending: true,
-          ...((await isKept(changes, before)) ? { quarantined_until: null } : {}),
-          ...CLOSED_CIRCUIT,
-        });
-      if (before.runner_id === null) return (await this.#wake(changes, before, 'reset', { reset_pending: true })).row;
-      // Noted apart from the wish: whatever ends this process instead, the next one begins anew.
-      return changes.patch(before, { ...stopWish(before, 'reset', { reason: 'reset' }), reset_pending: true, ...CLOSED_CIRCUIT });
-    });
-    if (row.stop_request === 'reset') await this.requests.confirmed(city, row, gone, isOver(row));
-    return { status: 'ok', id: row.id };
+    return this.changes.run(city, actor, (changes) =>
+      this.requests.askOnce(changes, ref, async () => {
+        const row = await this.#anew(changes, await changes.require(found.pk, text));
+        return { row, awaited: row.stop_request === 'reset' };
+      }),
+    );
+  }
+
+  async #anew(changes: SessionChanges, before: SessionRow): Promise<SessionRow> {
+    requireWakeable(before);
+    if (before.state === 'suspended' || before.state === 'archived' || before.state === 'start-pending')
+      return changes.patch(before, {
+        reset_pending: true,
+        ...((await isKept(changes, before)) ? { quarantined_until: null } : {}),
+        ...CLOSED_CIRCUIT,
+      });
+    if (before.runner_id === null) return (await this.#wake(changes, before, 'reset', { reset_pending: true })).row;
+    // Noted apart from the wish: whatever ends this process instead, the next one begins anew.
+    return changes.patch(before, { ...stopWish(before, 'reset', { reason: 'reset' }), reset_pending: true, ...CLOSED_CIRCUIT });
   }
 
   async #wake(
