@@ -885,6 +885,14 @@ export const SESSIONS: readonly Guard[] = [
     name: 'a restart under a key',
   },
   {
+    guard: 'What is assigned to a session by its alias follows it to another one.',
+    file: 'src/modules/sessions/sessions/session-edits.service.ts',
+    find: "const gone = alias !== '' &&",
+    replace: "const gone = alias === '' &&",
+    test: 'src/modules/sessions/sessions/renames.db-spec.ts',
+    name: 'takes what is assigned to it along',
+  },
+  {
     guard: 'One that somebody has parked is not followed by one that runs.',
     file: 'src/modules/runners/pools/session-rules.ts',
     find: "if (orphaned === 'reconfigured' && state === 'suspended') return {};",

@@ -30,8 +30,9 @@ describe('two sessions that are to be called as each other is', () => {
     const resolver = { resolve: async (_city: unknown, text: string) => fixture.row(Number(text)) };
     const [answers, roster] = [{ of: async () => ({ body: {} }) }, { rigs: async () => [] }];
     const none = {} as never;
+    const claims = { rename: async () => 0 } as never;
     const named = { requireNotConfigured: arrived };
-    return new SessionEdits(resolver as never, at.sessions, answers as never, named as never, roster as never, none, none, none);
+    return new SessionEdits(resolver as never, at.sessions, answers as never, named as never, roster as never, none, none, none, claims);
   };
 
   // Guard: the names of the city's sessions are one's own before the first is given up.

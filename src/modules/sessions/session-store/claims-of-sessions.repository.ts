@@ -35,6 +35,22 @@ export class ClaimsOfSessionsRepository {
     return rows.map((row) => row.id);
   }
 
+  /** What is assigned to a session by a name that is nobody else's: no agent's, nor a member's of a pool. */
+  async assignedBy(
+    db: Kysely<Database>,
+    streamId: number,
+    { session, name }: { readonly session: string; readonly name: string },
+    limit: number,
+  ): Promise<string[]> {
+    const { rows } = await sql<{ id: string }>`
+      select b.id from beads b
+      where b.stream_id = ${streamId} and b.assignee = ${name} and b.status <> 'closed'
+        and (b.status <> 'in_progress' or coalesce(nullif(b.metadata ->> 'gc.session_id', ''), ${session}) = ${session})
+        and not exists (select from claimant(${streamId}, ${name}))
+      order by b.id limit ${limit}`.execute(db);
+    return rows.map((row) => row.id);
+  }
+
   /** Waits that are registered for a session and not over. */
   async waits(db: Kysely<Database>, streamId: number, session: string, limit: number): Promise<string[]> {
     const { rows } = await sql<{ id: string }>`

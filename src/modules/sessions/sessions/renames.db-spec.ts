@@ -1,0 +1,88 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { ANYBODY } from '../../../contract/principal.js';
+import { MAYOR, sessionFixture, type SessionFixture } from '../messages/testing/session-fixture.js';
+import { ClaimsOfSessionsRepository } from '../session-store/claims-of-sessions.repository.js';
+import { BEADS_AT_ONCE, ClaimsOfSessions } from '../session-store/claims-of-sessions.service.js';
+import type { SessionRow } from '../session-store/session-row.js';
+import { SessionEdits } from './session-edits.service.js';
+
+let fixture: SessionFixture;
+let session: SessionRow;
+beforeEach(async () => {
+  fixture = await sessionFixture();
+  session = await fixture.a.sessions.run(fixture.city, 'maker', (changes) => changes.create({ ...MAYOR, alias: 'day' }));
+});
+afterEach(() => fixture.stop());
+
+function call(alias: string): Promise<unknown> {
+  const [resolver, answers] = [{ resolve: async () => session }, { of: async () => ({ body: {} }) }];
+  const [named, roster] = [{ requireNotConfigured: async () => undefined }, { rigs: async () => [] }];
+  const claims = new ClaimsOfSessions(new ClaimsOfSessionsRepository(fixture.db));
+  const none = {} as never;
+  const at = fixture.a.sessions;
+  return new SessionEdits(
+    ...([resolver, at, answers, named, roster] as unknown as [never, typeof at, never, never, never]),
+    ...([none, none, none] as const),
+    claims,
+  ).patch(fixture.city, session.id, { alias }, ANYBODY);
+}
+
+async function bead(assignee: string, more: { holder?: string } = {}): Promise<string> {
+  const { value } = await fixture.a.sessions.withWork(fixture.city, 'tester', async (_, work) => {
+    const { id } = await work.create({ rig: '', title: 'work', assignee });
+    if (more.holder !== undefined)
+      await work.update(id, { status: 'in_progress', metadata: { 'gc.session_id': more.holder }, lease: { ms: 60_000 } });
+    return id;
+  });
+  return value;
+}
+
+const of = async (id: string) =>
+  (
+    await sql<{ assignee: string; status: string; holder: string | null; leased: boolean }>`
+      select assignee, status, metadata ->> 'gc.session_id' as holder, lease_until > now() as leased from beads where id = ${id}`.execute(
+      fixture.db,
+    )
+  ).rows[0]!;
+
+describe('another alias of a session', () => {
+  // Guard: what is assigned to it by the old one is on nobody's hook otherwise.
+  it('takes what is assigned to it along, by its new alias or by its id', async () => {
+    const [open, begun, others] = [await bead('day'), await bead('day', { holder: session.id }), await bead('day', { holder: 'al-900' })];
+    const closed = await bead('day');
+    await fixture.a.sessions.withWork(fixture.city, 'tester', (_, work) => work.close(closed));
+    const at = (await fixture.events()).at(-1)!.seq;
+    await call('night');
+    expect(await of(open)).toMatchObject({ assignee: 'night', status: 'open' });
+    expect(await of(begun)).toEqual({ assignee: 'night', status: 'in_progress', holder: session.id, leased: true });
+    expect([await of(others), await of(closed)]).toMatchObject([{ assignee: 'day' }, { assignee: 'day' }]);
+    const told = (await fixture.events(at)).map(({ type, subject }) => [type, subject]);
+    expect(told).toEqual(
+      expect.arrayContaining([
+        ['bead.updated', open],
+        ['bead.updated', begun],
+        ['session.updated', session.id],
+      ]),
+    );
+    expect(told).toHaveLength(3);
+    await call('');
+    expect(await of(open)).toMatchObject({ assignee: session.id });
+  });
+
+  it('takes all of it, however much that is', async () => {
+    await sql`insert into beads (stream_id, id, title, assignee) select ${fixture.city.streamId}, 'al-x' || g, 'work', 'day'
+      from generate_series(1, ${BEADS_AT_ONCE + 1}::int) g`.execute(fixture.db);
+    await call('night');
+    expect((await sql`select id from beads where assignee <> 'night'`.execute(fixture.db)).rows).toEqual([]);
+  });
+
+  it('leaves to an agent what is assigned to that', async () => {
+    const id = await bead('day');
+    await sql`insert into agents (stream_id, name, base, rig, kind) values (${fixture.city.streamId}, 'day', 'day', '', 'agent')`.execute(
+      fixture.db,
+    );
+    await call('night');
+    expect(await of(id)).toMatchObject({ assignee: 'day' });
+  });
+});
