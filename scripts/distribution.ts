@@ -94,26 +94,62 @@ export const FUNCTIONS: Readonly<Record<string, string>> = {
 };
 
 const FEED = 'the feed of all cities: each server has its part, which a replica reads from each';
+const ANSWER = 'an answer about all cities that somebody may see: each server is asked for its own';
 const WORKER = 'what one worker has, of whatever cities: by its id, on every server';
 const DUE = 'what is due in any city: each server is asked for its own';
+const KEPT = 'what is kept no longer, of any city: each server is asked for its own';
+const GATHERED = 'reads of many callers, each of one city: they would be gathered by server, as they now are by process';
 
-/** Statements that may concern cities of several servers, by their files: none that a request for a city waits for. */
+/** Statements that may concern cities of several servers, by their files: none that a request for one city waits for, unless it is gathered with others. */
 export const CROSSING: Readonly<Record<string, string>> = {
   'src/platform/audit-log/audit.repository.ts': 'which names are cities: each server is asked for its own',
+  'src/platform/event-log/event-log.ts': FEED,
   'src/platform/event-log/partitions.ts': 'Each server has its own parts of the log, which its own worker makes and drops.',
+  'src/platform/event-log/segments.ts': DUE,
   'src/platform/streams/stream-log.repository.ts': FEED,
   'src/modules/tenancy/events/event-histogram.repository.ts': FEED,
   'src/modules/tenancy/events/feed-events.repository.ts': FEED,
   'src/modules/tenancy/events/supervisor-events.repository.ts': FEED,
+  'src/modules/administration/inbox/inbox.repository.ts': ANSWER,
+  'src/modules/administration/overview/overview.repository.ts': ANSWER,
+  'src/modules/administration/search/search.repository.ts': ANSWER,
+  'src/modules/sessions/interactions/interactions.repository.ts': ANSWER,
+  'src/modules/sessions/usage/cities-usage.repository.ts': ANSWER,
   'src/modules/administration/maintenance/cycles.repository.ts': DUE,
+  'src/modules/administration/maintenance/disk-watch.repository.ts': DUE,
+  'src/modules/configuration/config/following.repository.ts': DUE,
   'src/modules/orchestration/orders/firings.repository.ts': DUE,
+  'src/modules/orchestration/orders/order-sync.repository.ts': DUE,
+  'src/modules/orchestration/runs/checks/checks.repository.ts': DUE,
+  'src/modules/orchestration/runs/gates/gates.repository.ts': DUE,
+  'src/modules/orchestration/runs/limits/limits.repository.ts': DUE,
+  'src/modules/runners/pools/pool-state.repository.ts': DUE,
+  'src/modules/sessions/session-store/claims-of-sessions.repository.ts': DUE,
+  'src/modules/sessions/sessions/session-deletions.repository.ts': DUE,
+  'src/modules/work/hooks/lease.repository.ts': DUE,
+  'src/modules/work/waits/wait-expiry.repository.ts': DUE,
+  'src/modules/work/work/fan-outs.repository.ts': DUE,
+  'src/modules/integrations/extmsg/deliveries/deliveries.repository.ts': DUE,
+  'src/modules/integrations/extmsg/outbound/publications.repository.ts': DUE,
+  'src/modules/administration/maintenance/store.repository.ts': KEPT,
+  'src/modules/integrations/extmsg/outbound/for-clients.repository.ts': KEPT,
+  'src/modules/integrations/extmsg/repair/retention.repository.ts': KEPT,
+  'src/modules/orchestration/orders/order-history.repository.ts': KEPT,
+  'src/modules/orchestration/orders/webhooks/deliveries.repository.ts': KEPT,
+  'src/modules/orchestration/sling/sling-batches.repository.ts': KEPT,
+  'src/modules/sessions/rigs/rig-provisions.repository.ts': KEPT,
+  'src/modules/work/mail/mail-retention.repository.ts': KEPT,
+  'src/modules/sessions/sessions/session-by-id.repository.ts': GATHERED,
+  'src/modules/work/beads/beads.repository.ts': GATHERED,
   'src/modules/configuration/config/config-keeper.repository.ts': WORKER,
   'src/modules/hosts/runner-list/runner-list.repository.ts': WORKER,
   'src/modules/integrations/services/service-leases.repository.ts': WORKER,
   'src/modules/runners/runners/claims.repository.ts': WORKER,
+  'src/modules/runners/runners/inbox.repository.ts': WORKER,
   'src/modules/runners/runners/runner.repository.ts': WORKER,
+  'src/modules/runners/runners/session-work.repository.ts': WORKER,
   'src/modules/integrations/extmsg/connected/connections.repository.ts': 'a connection of an adapter by its own id, which is random',
-  'src/modules/integrations/extmsg/repair/retention.repository.ts': 'what is kept no longer, of any city: each server is asked for its own',
+  'src/modules/sessions/messages/message-queue.repository.ts': 'a message by its own id, which is random; and what is due in any city',
 };
 
 export type Kind = 'common' | 'hanging' | 'city';

@@ -1,23 +1,25 @@
-/**
- * Whether a statement may concern more than one city: it names a table of cities, and nowhere says of which stream, or of which row by its number. That it says so once is taken
- * for enough, as joins in this schema go by the stream; what a statement means is not understood here.
- */
-const BOUND = [
-  // stream_id = $1, stream_id in (…), stream_id = any (…)
-  /\bstream_id"?\s*(=|in\b)/i,
-  // (stream_id, id) = (…), (stream_id, id) in (…)
-  /\(\s*(\w+\.)?stream_id\s*,[^()]*\)\s*(=|in\b)/i,
-  // = stream_id, of whatever has been found by a stream
-  /=\s*(\w+\.)?stream_id\b/i,
-  /\busing\s*\(\s*stream_id/i,
-  // A row of a city is written with its stream, or with what it hangs from.
-  /\binsert\s+into\s+"?\w+"?(\s+as\s+\w+)?\s*\([^)]*\b(stream_id|\w+_pk)\b/i,
-  // The one stream of this name.
-  /\bevent_streams\b[^;]*\b(id|name)\s*=\s*\$/i,
-];
+/** What says of which city, or of which row by a number that is unique in all, and so of which city: the statement could say that, too. */
+const KEY = '(?:stream_id|session_pk|conversation_pk|group_pk|service_pk|adapter_pk|pk|operation_id|message_id)';
 
-/** Of one row, or of what hangs from it, by a number that is unique in all: of one city, and the statement could say of which. */
-const BY_NUMBER = /\b(?:session_pk|conversation_pk|group_pk|service_pk|adapter_pk|pk|operation_id)"?\s*(?:=|in\b)/i;
+/**
+ * Whether a statement may concern more than one city: it names a table of cities, and is nowhere given of which stream, or of which row by its number. That it is given
+ * that once is taken for enough, as joins in this schema go by the stream. A join alone is not: that two rows are of one city says not of which.
+ */
+const GIVEN = [
+  // stream_id = $1, stream_id = any ($1), stream_id in ($1, …), also for what a subquery only passes on
+  String.raw`\b${KEY}"?\s*(?:=|in\b)\s*(?:any\s*)?\(*\s*(?:select\s+)?\$\d`,
+  // (stream_id, id) = ($1, …), (stream_id, id) in (select $1, …)
+  String.raw`\(\s*(?:\w+\.)?stream_id\s*,[^()]*\)\s*(?:=|in\b)\s*\(+\s*(?:select\s+)?\$\d`,
+  // select $1 as stream_id
+  String.raw`\$\d+(?:::\w+)?\s+as\s+"?${KEY}\b`,
+  // unnest($1, …) as asked (stream_id, …): items of one city each, which are given
+  String.raw`\b(?:unnest|jsonb_to_recordset)\s*\(\(*[^;]*?\$\d[^;]*?\)\s*(?:with\s+ordinality\s+)?(?:as\s+)?\w+\s*\([^)]*\b${KEY}\b`,
+  // A row of a city is written with its stream, or with what it hangs from.
+  String.raw`\binsert\s+into\s+"?\w+"?(?:\s+as\s+\w+)?\s*\([^)]*\b(?:stream_id|\w+_pk)\b[^)]*\)\s*(?:values\s*\(|select\s+(?:distinct\s+)?)[^;]{0,200}?\$\d`,
+  // The one stream, or the one city, of this name.
+  String.raw`\b(?:event_streams|cities)\s+(?:as\s+)?(\w+)\b[^;]*\b\1\.(?:id|name)\s*=\s*\$`,
+  String.raw`\b(?:event_streams|cities)\s+(?:set\b[^;]*?\s)?where\s+(?:id|name)\s*=\s*\$`,
+].map((one) => new RegExp(one, 'i'));
 
 export class Crossing {
   readonly #names: RegExp;
@@ -27,6 +29,6 @@ export class Crossing {
   }
 
   is(sql: string): boolean {
-    return this.#names.test(sql) && !BOUND.some((one) => one.test(sql)) && !BY_NUMBER.test(sql);
+    return this.#names.test(sql) && !GIVEN.some((one) => one.test(sql));
   }
 }

@@ -13,4 +13,5 @@ export const PLANTED: readonly string[] = [
   'PostgreSQL says: column "runing" does not exist',
   'PostgreSQL says: missing FROM-clause entry for table "d"',
   'PostgreSQL says: relation "towns" does not exist',
+  'may concern more than one city',
 ];

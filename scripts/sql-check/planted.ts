@@ -19,6 +19,8 @@ export async function planted(db: Db, id: number, names: readonly string[], abou
   await sql`select 1 from cities c where ${named('c')} and ${sql.ref('c.id')} = ${id}`.execute(db);
   await sql<{ name: string; at: Date; provider: string }>`
     select name, created_at as at, provider from cities where provider is not null and created_at > ${new Date()}`.execute(db);
+  await sql`select 1 from sessions s join cities c on c.stream_id = s.stream_id`.execute(db);
+  await sql`select 1 from sessions s join cities c on c.stream_id = s.stream_id where c.name = ${'alpha'}`.execute(db);
 }
 
 const named = (alias: string): RawBuilder<unknown> => sql`${sql.ref(`${alias}.name`)} <> ''`;
