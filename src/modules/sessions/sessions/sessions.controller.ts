@@ -127,7 +127,8 @@ export class SessionsController {
     needs: 'operate',
     example: { title: 'My session' },
     summary: 'Change the title or the alias of a session',
-    description: 'An empty alias takes it away. What a session was called before reserves nothing.',
+    description:
+      'An empty alias takes it away. What a session was called before reserves nothing; beads that are assigned by it follow the session.',
     tag,
     response: SessionResponse,
     problems: [...missing, 'invalid_request', 'forbidden', 'conflict', 'unavailable'],
