@@ -46,8 +46,8 @@ export const LOCKS: readonly Guard[] = [
   {
     guard: 'A pass over the pools has the names of the city before it gives up one, where it gives another.',
     file: PLANNED,
-    find: "if (decisions.some((one) => one.do === 'create' || one.do === 'materialize')) await changes.lockNames();",
-    replace: '',
+    find: 'if (decisions.some(makesSession)) await changes.lockNames();',
+    replace: 'if (decisions.length < 0 && decisions.some(makesSession)) await changes.lockNames();',
     test: POOL_SPEC,
     name: 'has the names of the city',
   },

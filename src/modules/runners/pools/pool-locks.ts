@@ -12,8 +12,11 @@ export async function lockPlanned(changes: SessionChanges, named: NamedSessions,
   const bearers = await named.bearers(changes, identities);
   const closed = decisions.flatMap((one) => (one.do === 'close' ? [one.pk] : []));
   await changes.lockAll([...decisions.flatMap((one) => ('pk' in one ? [one.pk] : [])), ...bearers], [...closed, ...bearers]);
-  if (decisions.some((one) => one.do === 'create' || one.do === 'materialize' || (one.do === 'close' && givesName(one.code))))
-    await changes.lockNames();
+  if (decisions.some(makesSession)) await changes.lockNames();
+}
+
+function makesSession(one: PoolDecision): boolean {
+  return one.do === 'create' || one.do === 'materialize' || (one.do === 'close' && givesName(one.code));
 }
 
 /** Whether the next session of its name may be made with the end of one. */
