@@ -861,6 +861,14 @@ export const SESSIONS: readonly Guard[] = [
     name: 'goes to the next one of the name',
   },
   {
+    guard: 'No worker starts a session whose name stands for another agent for what waits for it.',
+    file: 'src/modules/runners/runners/session-claims.ts',
+    find: 'return config !== undefined && hasOtherAgent(config, candidate);',
+    replace: 'return config !== undefined && candidate.pk < 0 && hasOtherAgent(config, candidate);',
+    test: 'src/modules/runners/runners/reconfigured.db-spec.ts',
+    name: 'is not started for what was sent to it',
+  },
+  {
     guard: 'Who repeats a kill under its key ends no process that was started since.',
     file: 'src/modules/sessions/sessions/session-stopping.service.ts',
     find: "'kill-session', key,",

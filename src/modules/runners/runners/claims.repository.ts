@@ -21,7 +21,8 @@ export interface LinePlace {
 }
 
 /** A session that could be started now, with its city. Its program is that of its last start, or of its making. */
-export interface Candidate extends LinePlace, Pick<SessionRow, 'kind' | 'template' | 'provider' | 'preset' | 'transport'> {
+export interface Candidate
+  extends LinePlace, Pick<SessionRow, 'kind' | 'template' | 'provider' | 'preset' | 'transport' | 'named_identity'> {
   readonly streamId: number;
   readonly agent: string | null;
   readonly rig: string;
@@ -87,12 +88,12 @@ export class ClaimsRepository {
   ): Promise<Candidate[]> {
     const places = lines.map(({ streamId, after }) => ({ id: streamId, at: after?.wantedAt ?? '-infinity', pk: after?.pk ?? -1 }));
     const { rows } = await sql<Candidate>`
-      select s.pk, w.id as "streamId", s.agent, s.rig, s.kind, s.template, s.provider, s.preset, s.transport, s.at::text as "wantedAt",
+      select s.pk, w.id as "streamId", s.agent, s.rig, s.kind, s.template, s.provider, s.preset, s.transport, s.named_identity, s.at::text as "wantedAt",
         greatest(s.at, s.not_before, s.held_until, s.quarantined_until)
           < clock_timestamp() - ${overdueMs / 1000}::float8 * interval '1 second' as overdue
       from jsonb_to_recordset(${JSON.stringify(places)}::jsonb) as w(id bigint, at timestamptz, pk bigint) cross join lateral (
-        select s.pk, s.agent, s.rig, s.kind, s.template, s.provider, s.preset, s.transport, s.not_before, s.held_until, s.quarantined_until,
-          ${WANTED_AT} as at from sessions s
+        select s.pk, s.agent, s.rig, s.kind, s.template, s.provider, s.preset, s.transport, s.named_identity, s.not_before, s.held_until,
+          s.quarantined_until, ${WANTED_AT} as at from sessions s
         where s.stream_id = w.id and ${STARTABLE} and (${WANTED_AT}, s.pk) > (w.at, w.pk)
         order by ${WANTED_AT}, s.pk limit ${each}) s`.execute(db);
     return rows;

@@ -14,6 +14,7 @@ const PROVIDERS = {
   other: { command: 'other', supports_acp: true },
 };
 const BOSS = { kind: 'agent', template: 'boss', agent: 'boss', provider: 'own' } as const;
+const HOUR = new Date(Date.now() + 3_600_000);
 let fixture: RunnerFixture;
 let runner: RunnerProcess;
 
@@ -23,11 +24,13 @@ beforeEach(async () => {
 });
 afterEach(() => fixture.close());
 
-/** The agent `boss` is like this from now on. */
-function configure(agent: object): void {
+/** The agent `boss` is like this from now on, and `front` is the name of that one or of `other`. */
+function configure(agent: object, front?: string): void {
+  const named = front === undefined ? [] : [{ name: 'front', qualified_name: 'front', dir: '', binding: '', template: front }];
+  const other = { name: 'other', qualified_name: 'other', dir: '', provider: 'other' };
   const config = {
-    ...{ workspace: {}, named_sessions: [], rigs: [], upstreams: {}, contents: {}, providers: PROVIDERS, resolved_providers: PROVIDERS },
-    agents: [{ name: 'boss', qualified_name: 'boss', dir: '', ...agent }],
+    ...{ workspace: {}, named_sessions: named, rigs: [], upstreams: {}, contents: {}, providers: PROVIDERS, resolved_providers: PROVIDERS },
+    agents: [{ name: 'boss', qualified_name: 'boss', dir: '', ...agent }, other],
   } as unknown as CityConfig;
   Object.assign(runner.get(ConfigReadsService), { known: () => Promise.resolve({ config, revision: 1, hash: '', index: 0 }) });
 }
@@ -126,6 +129,26 @@ describe('a session whose agent has another provider by now', () => {
     configure({ provider: 'own', args: ['--more'] });
     await wake(pk);
     expect(await again(pk)).toMatchObject({ provider: 'own', epoch: 1, session_key: 'conversation-1' });
+  });
+});
+
+describe('a session whose name stands for another agent by now', () => {
+  // Guard: what waits for it is for the next session of the name, which the pools make when they end this one.
+  it('is not started for what was sent to it, after its turn nor later', async () => {
+    configure({ provider: 'own' }, 'boss');
+    const { pk, id } = await runner.create(fixture.city, { ...BOSS, origin: 'named', named_identity: 'front' });
+    await fixture.until(pk, 'active');
+    await fixture.untilMessage((await runner.send(fixture.city, pk, 'slow', { source: 'message' })).pk, 'delivered');
+    const waits = await runner.send(fixture.city, pk, 'two', { source: 'message' });
+    configure({ provider: 'own' }, 'other');
+    await runner.patch(fixture.city, pk, { stop_request: 'drain', stop_reason: 'reconfigured', stop_deadline: HOUR });
+    const late = await runner.send(fixture.city, pk, 'three', { source: 'message' });
+    fixture.host.processes[0]!.release();
+    expect(await fixture.until(pk, 'asleep')).toMatchObject({ wake_request: 'message', generation: 1 });
+    await fixture.until((await runner.create(fixture.city)).pk, 'active');
+    expect(await fixture.row(pk)).toMatchObject({ state: 'asleep', generation: 1, runner_id: null });
+    for (const message of [waits, late]) expect(await fixture.message(message.pk)).toMatchObject({ status: 'queued' });
+    expect(fixture.host.told(id)).toEqual(['slow']);
   });
 });
 

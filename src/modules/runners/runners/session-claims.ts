@@ -10,6 +10,7 @@ import { EffectiveSuspension } from '../../sessions/launch/effective-suspension.
 import { lastParts, programNow } from '../../sessions/launch/program.js';
 import type { Parts } from '../../sessions/launch/launch.js';
 import { startHash } from '../../sessions/launch/start-hash.js';
+import { hasOtherAgent } from '../../sessions/launch/template.js';
 import { startupMs } from '../../sessions/launch/startup.js';
 import { ProviderHostsService } from '../../hosts/providers/provider-hosts.service.js';
 import { MessageQueue } from '../../sessions/messages/message-queue.service.js';
@@ -121,7 +122,7 @@ export class SessionClaims {
     if (failed.length > 0) throw failed[0];
   }
 
-  /** What could be started here: its agent, rig and city are not suspended and this host has its program. */
+  /** What could be started here: its agent, rig and city are not suspended, its name does not stand for another agent, and this host has its program. */
   async #wanted(limit: number): Promise<{ cities: Map<number, Asked>; wanted: Candidate[] }> {
     const cities = new Map<number, Asked>();
     const wanted: Candidate[] = [];
@@ -171,8 +172,10 @@ export class SessionClaims {
     const asked = [...new Set([...presets.values()].flatMap((preset) => preset ?? []))];
     const unready = await this.hosts.notReady(this.db, this.app.processId, asked);
     return candidates.filter(
-      ({ pk, streamId, agent, rig }) =>
-        !unready.has(presets.get(pk) ?? '') && blockers.get(streamId)!(agent ?? undefined, rig) === undefined,
+      (candidate) =>
+        !unready.has(presets.get(candidate.pk) ?? '') &&
+        !isOver(candidate, cities.get(candidate.streamId)!) &&
+        blockers.get(candidate.streamId)!(candidate.agent ?? undefined, candidate.rig) === undefined,
     );
   }
 
@@ -247,6 +250,11 @@ function presetOf(candidate: Candidate, { config, presets }: Asked): string | nu
   let preset = presets.get(key);
   if (preset === undefined) presets.set(key, (preset = programNow(config, candidate).preset));
   return preset;
+}
+
+/** The pools end it, and hand over what waits for it: what is sent to a name is not for the agent that it stood for before. */
+function isOver(candidate: Candidate, { config }: Asked): boolean {
+  return config !== undefined && hasOtherAgent(config, candidate);
 }
 
 /** At most so many of one city at once, in their order. */
