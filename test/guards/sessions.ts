@@ -901,6 +901,14 @@ export const SESSIONS: readonly Guard[] = [
     name: 'takes what is assigned to it along',
   },
   {
+    guard: 'What a session has begun goes on under its claim when the session gets another alias.',
+    file: 'src/modules/sessions/session-store/claims-of-sessions.service.ts',
+    find: '{ assignee: to, sameOwner: true }',
+    replace: '{ assignee: to }',
+    test: 'src/modules/sessions/sessions/renames.db-spec.ts',
+    name: 'leaves what is begun under its claim',
+  },
+  {
     guard: 'One that somebody has parked is not followed by one that runs.',
     file: 'src/modules/runners/pools/session-rules.ts',
     find: "if (orphaned === 'reconfigured' && state === 'suspended') return {};",

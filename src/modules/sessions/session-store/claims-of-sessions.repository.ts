@@ -35,17 +35,21 @@ export class ClaimsOfSessionsRepository {
     return rows.map((row) => row.id);
   }
 
-  /** What is assigned to a session by a name that is nobody else's: no agent's, nor a member's of a pool. */
+  /**
+   * What is assigned to a session by a name that is nobody else's: no agent's, nor a member's of a pool. What is begun is the session's only where it says so: others,
+   * outside of all sessions, may have claimed by that name.
+   */
   async assignedBy(
     db: Kysely<Database>,
     streamId: number,
-    { session, name }: { readonly session: string; readonly name: string },
+    { name, session, names }: { readonly name: string; readonly session: string; readonly names: readonly string[] },
     limit: number,
   ): Promise<string[]> {
     const { rows } = await sql<{ id: string }>`
       select b.id from beads b
       where b.stream_id = ${streamId} and b.assignee = ${name} and b.status <> 'closed'
-        and (b.status <> 'in_progress' or coalesce(nullif(b.metadata ->> 'gc.session_id', ''), ${session}) = ${session})
+        and (b.status <> 'in_progress' or b.metadata ->> 'gc.session_id' = ${session}
+          or coalesce(b.metadata ->> 'gc.session_id', '') = '' and b.metadata ->> 'gc.session_name' = any(${[...names]}::text[]))
         and not exists (select from claimant(${streamId}, ${name}))
       order by b.id limit ${limit}`.execute(db);
     return rows.map((row) => row.id);

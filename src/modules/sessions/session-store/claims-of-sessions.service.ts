@@ -4,7 +4,6 @@ import { event } from '../../../platform/event-log/event.js';
 import type { SessionChanges } from './session-changes.js';
 import type { SessionRow } from './session-row.js';
 import { expireWhenDue, finishWait, isLive, isWait, nudgeOf } from '../../work/work/wait-states.js';
-import { UNSTAMPED } from '../../work/work/diff.js';
 import type { Work } from '../../work/work/work.js';
 import { ClaimsOfSessionsRepository } from './claims-of-sessions.repository.js';
 
@@ -43,19 +42,16 @@ export class ClaimsOfSessions {
   }
 
   /**
-   * What is assigned to a session by a name that it has no more is assigned to it by the other one: nobody would be given it otherwise. What it has begun goes on, under
-   * the next fence. Returns how many: with `BEADS_AT_ONCE` there may be more.
+   * What is assigned to a session by a name that it has no more is assigned to it by the other one: nobody would be given it otherwise. What it has begun goes on under its
+   * claim. All of it at once, however much that is: the old name may be another session's as soon as this one has committed.
    */
-  async rename(work: Work, { id: session }: SessionRow, from: string, to: string): Promise<number> {
-    const ids = await this.repository.assignedBy(work.tx, work.city.streamId, { session, name: from }, BEADS_AT_ONCE);
-    const [begun, left]: [string[], string[]] = [[], []];
-    for (const { id, status, metadata, lease_ms: ms } of await work.findAll(ids)) {
-      if (status !== 'in_progress') left.push(id);
-      else
-        begun.push((await work.update(id, { assignee: to, metadata: stampsOf(metadata), ...(ms === null ? {} : { lease: { ms } }) })).id);
+  async rename(work: Work, { id: session, session_name: own }: SessionRow, from: string, to: string): Promise<void> {
+    for (;;) {
+      const whose = { name: from, session, names: [session, own, from] };
+      const ids = await this.repository.assignedBy(work.tx, work.city.streamId, whose, BEADS_AT_ONCE);
+      await work.updateAll(ids, { assignee: to, sameOwner: true });
+      if (ids.length < BEADS_AT_ONCE) return;
     }
-    if (left.length > 0) await work.updateAll(left, { assignee: to });
-    return begun.length + left.length;
   }
 
   /** Remembers what is assigned to sessions that end in a transaction which may not give it back: `releaseOrphaned` does. */
@@ -98,11 +94,6 @@ export class ClaimsOfSessions {
     if (isLive(wait)) await finishWait(work, wait, 'canceled', { canceled_by: work.actor, close_reason: `session ${session} has ended` });
     return true;
   }
-}
-
-/** Who works on a bead, which stays where only a name changes. */
-function stampsOf(metadata: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
-  return Object.fromEntries(Object.keys(UNSTAMPED).flatMap((key) => (metadata[key] === undefined ? [] : [[key, metadata[key]]])));
 }
 
 /** False when somebody else has it by now: what is looked at is what the city's writers have left. */

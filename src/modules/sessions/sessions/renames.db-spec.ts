@@ -28,34 +28,33 @@ function call(alias: string): Promise<unknown> {
   ).patch(fixture.city, session.id, { alias }, ANYBODY);
 }
 
-async function bead(assignee: string, more: { holder?: string } = {}): Promise<string> {
+/** A bead that is assigned to this name; with stamps it is begun under a lease by whoever they name. */
+async function bead(assignee: string, stamps?: Record<string, string>): Promise<string> {
   const { value } = await fixture.a.sessions.withWork(fixture.city, 'tester', async (_, work) => {
-    const { id } = await work.create({ rig: '', title: 'work', assignee });
-    if (more.holder !== undefined)
-      await work.update(id, { status: 'in_progress', metadata: { 'gc.session_id': more.holder }, lease: { ms: 60_000 } });
+    const { id } = await work.create({ rig: '', title: 'work', ...(stamps === undefined ? { assignee } : {}) });
+    if (stamps !== undefined) await work.update(id, { assignee, status: 'in_progress', metadata: stamps, lease: { ms: 60_000 } });
     return id;
   });
   return value;
 }
+const begunBy = (holder: string): Promise<string> => bead('day', { 'gc.session_id': holder });
 
 const of = async (id: string) =>
   (
-    await sql<{ assignee: string; status: string; holder: string | null; leased: boolean }>`
-      select assignee, status, metadata ->> 'gc.session_id' as holder, lease_until > now() as leased from beads where id = ${id}`.execute(
-      fixture.db,
-    )
+    await sql<{ assignee: string; status: string; metadata: object; claim_fence: number; attempts: number; lease_until: Date | null }>`
+      select assignee, status, metadata, claim_fence, attempts, lease_until from beads where id = ${id}`.execute(fixture.db)
   ).rows[0]!;
 
 describe('another alias of a session', () => {
   // Guard: what is assigned to it by the old one is on nobody's hook otherwise.
   it('takes what is assigned to it along, by its new alias or by its id', async () => {
-    const [open, begun, others] = [await bead('day'), await bead('day', { holder: session.id }), await bead('day', { holder: 'al-900' })];
+    const [open, begun, others] = [await bead('day'), await begunBy(session.id), await begunBy('al-900')];
     const closed = await bead('day');
     await fixture.a.sessions.withWork(fixture.city, 'tester', (_, work) => work.close(closed));
     const at = (await fixture.events()).at(-1)!.seq;
     await call('night');
     expect(await of(open)).toMatchObject({ assignee: 'night', status: 'open' });
-    expect(await of(begun)).toEqual({ assignee: 'night', status: 'in_progress', holder: session.id, leased: true });
+    expect(await of(begun)).toMatchObject({ assignee: 'night', status: 'in_progress' });
     expect([await of(others), await of(closed)]).toMatchObject([{ assignee: 'day' }, { assignee: 'day' }]);
     const told = (await fixture.events(at)).map(({ type, subject }) => [type, subject]);
     expect(told).toEqual(
@@ -68,6 +67,26 @@ describe('another alias of a session', () => {
     expect(told).toHaveLength(3);
     await call('');
     expect(await of(open)).toMatchObject({ assignee: session.id });
+  });
+
+  // Guard: whoever works on it extends and closes it by the fence that it was given.
+  it('leaves what is begun under its claim, and whose it is', async () => {
+    const begun = await begunBy(session.id);
+    const before = await of(begun);
+    expect(before).toMatchObject({ attempts: 1, lease_until: expect.any(Date) });
+    await call('night');
+    expect(await of(begun)).toEqual({ ...before, assignee: 'night' });
+  });
+
+  it.each<[string, boolean, (session: SessionRow) => Record<string, string>]>([
+    ['by its name', true, ({ session_name }) => ({ 'gc.session_name': session_name })],
+    ['by its alias', true, () => ({ 'gc.session_name': 'day' })],
+    ['by nobody who says so', false, () => ({})],
+    ['by another one of its name', false, () => ({ 'gc.session_id': 'al-900', 'gc.session_name': 'day' })],
+  ])('takes along what was begun %s: %s', async (_, takes, stamps) => {
+    const begun = await bead('day', stamps(session));
+    await call('night');
+    expect(await of(begun)).toMatchObject({ assignee: takes ? 'night' : 'day', attempts: 1 });
   });
 
   it('takes all of it, however much that is', async () => {
@@ -83,6 +102,21 @@ describe('another alias of a session', () => {
       fixture.db,
     );
     await call('night');
+    expect(await of(id)).toMatchObject({ assignee: 'day' });
+  });
+});
+
+describe('the alias that a session has', () => {
+  it('is given to it while others write in its city', async () => {
+    await fixture.a.sessions.withWork(fixture.city, 'tester', () => call('day'));
+    expect(await fixture.row(session.pk)).toMatchObject({ alias: 'day' });
+  });
+
+  it('is another one where somebody has changed it meanwhile', async () => {
+    await call('night');
+    const id = await bead('night');
+    await call('day');
+    expect(await fixture.row(session.pk)).toMatchObject({ alias: 'day' });
     expect(await of(id)).toMatchObject({ assignee: 'day' });
   });
 });

@@ -11,7 +11,7 @@ import { allows, knownTemplate } from '../launch/template.js';
 import type { Work } from '../../work/work/work.js';
 import { RosterService } from '../../configuration/roster/roster.service.js';
 import { SessionAnswers } from './session-answers.service.js';
-import { BEADS_AT_ONCE, ClaimsOfSessions } from '../session-store/claims-of-sessions.service.js';
+import { ClaimsOfSessions } from '../session-store/claims-of-sessions.service.js';
 import type { SessionChanges } from '../session-store/session-changes.js';
 import { SessionChangesService } from '../session-store/session-changes.service.js';
 import { SessionCommands } from './session-commands.service.js';
@@ -48,18 +48,26 @@ export class SessionEdits {
     if (title === undefined && alias === undefined) throw neither();
     const prefixes = alias === undefined || alias === '' ? [] : (await this.roster.rigs(city.streamId)).map(({ prefix }) => prefix);
     const found = await this.resolver.resolve(city, text, { closed: false, materialize: false });
-    const body = async (changes: SessionChanges): Promise<{ before: SessionRow; after: SessionRow }> => {
-      const before = await changes.require(found.pk, text);
-      const renamed = alias === undefined || alias === before.alias ? {} : await this.#realias(changes, before, alias, prefixes);
-      const set: SessionPatch = { ...renamed, ...(title === undefined || title === before.title ? {} : { title }) };
-      if (Object.keys(set).length === 0) return { before, after: before };
-      const after = await changes.patch(before, set);
-      const message = [...(after.title === before.title ? [] : ['title']), ...(after.alias === before.alias ? [] : ['alias'])].join(', ');
-      changes.emit(event(SessionUpdated, { ...changes.facts(after), message: `${message} changed`, payload: {} }));
-      return { before, after };
-    };
-    if (alias === undefined) await this.changes.run(city, actor, body);
-    else await this.#renamed(city, actor, body);
+    const done =
+      (alias === undefined || alias === found.alias) &&
+      (await this.changes.run(city, actor, async (changes) => {
+        const row = await changes.require(found.pk, text);
+        // Somebody has given it another one meanwhile: this needs the city's work.
+        if (alias !== undefined && alias !== row.alias) return false;
+        await this.#write(changes, row, title);
+        return true;
+      }));
+    if (!done)
+      await this.changes.withWork(city, actor, async (changes, work) => {
+        const row = await changes.require(found.pk, text);
+        const after = await this.#write(
+          changes,
+          row,
+          title,
+          alias === row.alias ? {} : await this.#realias(changes, row, alias!, prefixes),
+        );
+        await this.#follow(work, row, after);
+      });
     return (await this.answers.of(city, found.pk, found.id)).value;
   }
 
@@ -109,25 +117,20 @@ export class SessionEdits {
     if (outcome !== 'done') throw problem('conflict', `session ${id}: ${outcome.failed}`);
   }
 
-  /** With what is assigned to it by the alias that it has no more: in steps, where that is much, between which others may write in its city. */
-  async #renamed(
-    city: CityScope,
-    actor: string,
-    body: (changes: SessionChanges) => Promise<{ before: SessionRow; after: SessionRow }>,
-  ): Promise<void> {
-    const { value } = await this.changes.withWork(city, actor, async (changes, work) => {
-      const { before, after } = await body(changes);
-      const { alias } = before;
-      const gone = alias !== '' && alias !== after.alias && alias !== after.session_name && before.state !== 'closed';
-      return { after, alias, left: gone && (await this.#follow(work, after, alias)) };
-    });
-    for (let { left } = value; left;)
-      left = (await this.changes.withWork(city, actor, (_, work) => this.#follow(work, value.after, value.alias))).value;
+  async #write(changes: SessionChanges, row: SessionRow, title: string | undefined, renamed: SessionPatch = {}): Promise<SessionRow> {
+    const set: SessionPatch = { ...renamed, ...(title === undefined || title === row.title ? {} : { title }) };
+    if (Object.keys(set).length === 0) return row;
+    const after = await changes.patch(row, set);
+    const message = [...(after.title === row.title ? [] : ['title']), ...(after.alias === row.alias ? [] : ['alias'])].join(', ');
+    changes.emit(event(SessionUpdated, { ...changes.facts(after), message: `${message} changed`, payload: {} }));
+    return after;
   }
 
-  /** True when there may be more. */
-  async #follow(work: Work, row: SessionRow, from: string): Promise<boolean> {
-    return (await this.claims.rename(work, row, from, row.alias === '' ? row.id : row.alias)) >= BEADS_AT_ONCE;
+  /** Takes along what is assigned to it by the alias that it has no more. */
+  async #follow(work: Work, before: SessionRow, after: SessionRow): Promise<void> {
+    const { alias, state } = before;
+    const gone = alias !== '' && alias !== after.alias && alias !== after.session_name && state !== 'closed';
+    if (gone) await this.claims.rename(work, after, alias, after.alias === '' ? after.id : after.alias);
   }
 
   /** The columns of another alias, with its name taken and the old one free. */

@@ -85,6 +85,8 @@ export interface BeadChange {
   readonly priority?: number | undefined;
   /** Null takes it from whoever has it. */
   readonly assignee?: string | null | undefined;
+  /** The other assignee is the same one under another name: the bead changes no hands, and what is under way goes on under its claim. */
+  readonly sameOwner?: boolean | undefined;
   readonly parent?: string | null | undefined;
   readonly deferUntil?: Date | null | undefined;
   /** The whole set; `addLabels` and `removeLabels` apply afterwards, in this order. */

@@ -30,7 +30,8 @@ export function diffOf(bead: BeadRecord, change: BeadChange): Diff | undefined {
   const labels = labelsAfter(bead.labels, change);
   if (labels.size !== bead.labels.length || bead.labels.some((label) => !labels.has(label))) columns.labels = [...labels];
   const reopened = bead.status === 'closed' && columns.status === 'open';
-  const leaves = 'assignee' in columns && bead.assignee !== null;
+  const isAnothers = 'assignee' in columns && change.sameOwner !== true;
+  const leaves = isAnothers && bead.assignee !== null;
   // Why it was closed does not hold of an open bead, nor of the next time that it closes.
   const metadata = mergeOf(bead.metadata, {
     ...(reopened ? { close_reason: '' } : {}),
@@ -38,7 +39,7 @@ export function diffOf(bead: BeadRecord, change: BeadChange): Diff | undefined {
     ...(leaves ? UNSTAMPED : {}),
     ...change.metadata,
   });
-  const handover = 'assignee' in columns || reopened || isUnclaimed(bead, columns);
+  const handover = isAnothers || reopened || isUnclaimed(bead, columns);
   const leaseMs = change.lease?.ms;
   const nothing = Object.keys(columns).length === 0 && Object.keys(metadata.set).length === 0 && metadata.unset.length === 0;
   if (nothing && leaseMs === undefined) return undefined;
