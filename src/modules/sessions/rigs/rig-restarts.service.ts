@@ -57,7 +57,8 @@ export class RigRestarts {
 
   async #ask(city: CityScope, rig: string, ref: IdempotencyRef | undefined, { actor }: Principal): Promise<readonly Process[]> {
     const pks = (await this.repository.withProcess(city.streamId, rig)).map(({ pk }) => pk);
-    if (pks.length === 0) return [];
+    // Under a key also that there was none is kept.
+    if (pks.length === 0 && ref === undefined) return [];
     return this.changes.run(city, actor, async (changes) => {
       const { body } = await this.idempotency.run<readonly Process[]>(changes.tx, ref, async () => {
         const asked: Process[] = [];

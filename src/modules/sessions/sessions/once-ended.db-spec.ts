@@ -80,3 +80,13 @@ describe.each(['kill', 'reset', 'restart'] as const)('a %s', (name) => {
     expect(await fixture.row(session.pk)).toMatchObject({ state: 'asleep', generation: 3 });
   });
 });
+
+it('a restart under a key that has found no process leaves alone what was started since', async () => {
+  const { restart } = asked();
+  await obey();
+  const first = await restart('k-1');
+  expect(first).toMatchObject({ killed: [] });
+  await next();
+  expect(await restart('k-1')).toEqual(first);
+  expect(await fixture.row(session.pk)).toMatchObject({ state: 'active', stop_request: null });
+});
