@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
+import { ANYBODY } from '../../../contract/principal.js';
 import type { SessionRow } from '../../sessions/session-store/session-row.js';
 import { agentConfig, poolFixture, type PoolFixture } from './testing/pool-fixture.js';
 
@@ -112,9 +113,22 @@ describe('what was sent to the old one and waits', () => {
     await fixture.ready(next.pk);
     expect((await fixture.deliverNext(next.pk))?.body).toBe('one');
     expect(await fixture.terminals(requests[0]!)).toMatchObject([
-      { type: 'request.result.session.message', payload: { session_id: next.id } },
+      { type: 'request.result.session.message', subject: next.id, payload: { session_id: next.id } },
     ]);
     expect(await queued(next.pk)).toEqual(['two', 'three']);
+  });
+
+  it('is found, and taken back, by whoever has sent it to the old one', async () => {
+    const { old, requests } = await sentTo('always');
+    await fixture.pass();
+    const next = await front();
+    const [one, two] = (await fixture.a.list.list(fixture.city, next.id, { limit: 0 })).value.items.toReversed();
+    expect(await fixture.a.list.get(fixture.city, old.id, one!.id)).toMatchObject({ message: 'one', status: 'queued' });
+    await fixture.a.list.cancel(fixture.city, old.id, two!.id, ANYBODY);
+    expect(await queued(next.pk)).toEqual(['one', 'three']);
+    expect(await fixture.terminals(requests[1]!)).toMatchObject([{ type: 'request.failed', payload: { error_code: 'cancelled' } }]);
+    const other = await fixture.session('asleep');
+    await expect(fixture.a.list.get(fixture.city, other.id, one!.id)).rejects.toMatchObject({ problem: 'message_not_found' });
   });
 
   it('fails with it where the next one cannot be made', async () => {

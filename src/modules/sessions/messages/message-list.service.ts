@@ -43,7 +43,7 @@ export class MessageListService {
   /** @throws ProblemError session_not_found, message_not_found */
   async get(city: CityScope, id: string, messageId: string): Promise<SessionMessageRecord> {
     const session = await this.resolver.resolve(city, id, { closed: true, materialize: false });
-    const row = await this.repository.byId(this.db, session.pk, messageId);
+    const row = await this.repository.byId(this.db, session, messageId);
     if (row === undefined) throw notFound(messageId, id);
     return toMessageRecord(row);
   }
@@ -54,14 +54,19 @@ export class MessageListService {
    * @throws ProblemError message_not_found; wrong_state when it has been given to the session, or has ended otherwise.
    */
   async cancel(city: CityScope, id: string, messageId: string, caller: Principal): Promise<OKResponseBody> {
-    const { pk } = await this.resolver.resolve(city, id, { closed: true, materialize: false });
-    return this.sessions.run(city, caller.actor, async (changes) => {
-      const row = await changes.require(pk, id);
-      const message = await this.repository.byId(changes.tx, pk, messageId);
+    const sentTo = await this.resolver.resolve(city, id, { closed: true, materialize: false });
+    const seen = await this.repository.byId(this.db, sentTo, messageId);
+    if (seen === undefined) throw notFound(messageId, id);
+    const done = await this.sessions.run(city, caller.actor, async (changes) => {
+      const row = await changes.require(seen.session_pk, id);
+      const message = await this.repository.byId(changes.tx, row, messageId);
       if (message === undefined) throw notFound(messageId, id);
-      if (message.status === 'cancelled' || (await this.queue.cancel(changes, row, message.pk))) return { status: 'ok' };
+      if (message.session_pk !== row.pk) return false;
+      if (message.status === 'cancelled' || (await this.queue.cancel(changes, row, message.pk))) return true;
       throw problem('wrong_state', `message ${messageId} is ${message.status.replace('_', ' ')} already`);
     });
+    // It was handed over before its session could be locked.
+    return done ? { status: 'ok' } : this.cancel(city, id, messageId, caller);
   }
 }
 

@@ -145,9 +145,13 @@ export class MessageQueueRepository {
     );
   }
 
-  async byId(db: Kysely<Database>, sessionPk: number, id: string): Promise<MessageRow | undefined> {
-    const { rows } =
-      await sql<MessageRow>`select ${ROW} from session_messages m where m.session_pk = ${sessionPk} and m.id = ${id}`.execute(db);
+  /** A message that was sent to a session: its own, or of a later one of its configured name, to which messages are handed over. */
+  async byId(db: Kysely<Database>, session: { pk: number; stream_id: number }, id: string): Promise<MessageRow | undefined> {
+    const { rows } = await sql<MessageRow>`
+      select ${ROW} from session_messages m
+      where m.stream_id = ${session.stream_id} and m.id = ${id} and (m.session_pk = ${session.pk} or exists (
+        select from sessions s join sessions n on n.stream_id = s.stream_id and n.named_identity = s.named_identity and n.pk > s.pk
+        where s.pk = ${session.pk} and n.pk = m.session_pk))`.execute(db);
     return rows[0];
   }
 

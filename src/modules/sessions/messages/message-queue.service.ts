@@ -160,16 +160,14 @@ export class MessageQueue implements OnModuleInit {
     const { request_id: requestId, source, intent } = message;
     if (requestId === null) return;
     const session_id = row.id;
+    // The session that it was handed over to where that is another one than it was sent to.
+    const end = (definition: typeof SessionMessage | typeof SessionSubmit, payload: Record<string, unknown>, failed: string) =>
+      this.operations.end(changes.tx, definition, requestId, { ...outcomeOf(outcome, payload, failed), subject: session_id });
     const ended =
       source === 'message'
-        ? await this.operations.end(changes.tx, SessionMessage, requestId, outcomeOf(outcome, { session_id }, 'message_failed'))
+        ? await end(SessionMessage, { session_id }, 'message_failed')
         : source === 'submit'
-          ? await this.operations.end(
-              changes.tx,
-              SessionSubmit,
-              requestId,
-              outcomeOf(outcome, { session_id, queued: false, intent }, 'submit_failed'),
-            )
+          ? await end(SessionSubmit, { session_id, queued: false, intent }, 'submit_failed')
           : undefined;
     if (ended !== undefined) changes.emit(ended);
   }
