@@ -13,6 +13,9 @@ it.each([
   'delete from orders where (stream_id, name) in (select o.stream_id, o.name from orders o where o.gone_at < $1)',
   'select b.id from beads b where b.stream_id <> all ($1::integer[]) and b.id = $2',
   'select b.id from beads b join cities c on c.stream_id = b.stream_id where c.name > $1',
+  'select b.id from beads b where b.id = any(select unnest($1::text[])) and (b.stream_id = 3 or b.priority = 1)',
+  'select b.id from beads b where b.id in (select unnest($1::text[])) or (b.stream_id = 3)',
+  'select b.id from beads b, unnest($1::text[]) where (b.stream_id = 3)',
 ])('may concern several cities: %s', (sql) => {
   expect(crossing.is(sql)).toBe(true);
 });
@@ -30,3 +33,11 @@ it.each([
 ])('concerns one: %s', (sql) => {
   expect(crossing.is(sql)).toBe(false);
 });
+
+// Known blind spots: what a statement means is not understood.
+it.each(['select b.id from beads b where b.stream_id = $1 or b.priority = 1', 'select b.id from beads b where not (b.stream_id = $1)'])(
+  'is taken for one of one city: %s',
+  (sql) => {
+    expect(crossing.is(sql)).toBe(false);
+  },
+);

@@ -1,9 +1,14 @@
 /** What says of which city, or of which row by a number that is unique in all, and so of which city: the statement could say that, too. */
 const KEY = '(?:stream_id|session_pk|conversation_pk|group_pk|service_pk|adapter_pk|pk|operation_id|message_id)';
+/** What a function is given, to the end of the call. */
+const CALL = String.raw`\((?:[^()]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*\)`;
+/** What may stand in front of a bracket, and is no name of rows. */
+const WORDS = 'and|or|on|where|using|in|exists|not|any|all|having|values|select|when|then|else|between|like|limit|filter|over';
 
 /**
  * Whether a statement may concern more than one city: it names a table of cities, and is nowhere given of which stream, or of which row by its number. That it is given
  * that once is taken for enough, as joins in this schema go by the stream. A join alone is not: that two rows are of one city says not of which.
+ * Whether what is given is so in all cases (`or`, `not`) is not looked at.
  */
 const GIVEN = [
   // stream_id = $1, stream_id = any ($1), stream_id in ($1, …), also for what a subquery only passes on
@@ -13,7 +18,7 @@ const GIVEN = [
   // select $1 as stream_id
   String.raw`\$\d+(?:::\w+)?\s+as\s+"?${KEY}\b`,
   // unnest($1, …) as asked (stream_id, …): items of one city each, which are given
-  String.raw`\b(?:unnest|jsonb_to_recordset)\s*\(\(*[^;]*?\$\d[^;]*?\)\s*(?:with\s+ordinality\s+)?(?:as\s+)?\w+\s*\([^)]*\b${KEY}\b`,
+  String.raw`\b(?:unnest|jsonb_to_recordset)\s*(?=\([^;)]*\$\d)${CALL}\s*(?:with\s+ordinality\s+)?(?:as\s+)?(?!(?:${WORDS})\b)\w+\s*\([^)]*\b${KEY}\b`,
   // A row of a city is written with its stream, or with what it hangs from.
   String.raw`\binsert\s+into\s+"?\w+"?(?:\s+as\s+\w+)?\s*\([^)]*\b(?:stream_id|\w+_pk)\b[^)]*\)\s*(?:values\s*\(|select\s+(?:distinct\s+)?)[^;]{0,200}?\$\d`,
   // The one stream, or the one city, of this name.
