@@ -511,6 +511,7 @@ CREATE INDEX extmsg_deliveries_ended_idx ON public.extmsg_deliveries USING btree
 CREATE INDEX extmsg_deliveries_failed_idx ON public.extmsg_deliveries USING btree (stream_id, pk) WHERE (state = 'failed'::text);
 CREATE INDEX extmsg_deliveries_line_idx ON public.extmsg_deliveries USING btree (conversation_pk, pk) WHERE ((state = 'pending'::text) AND (direction = 'outbound'::text));
 CREATE INDEX extmsg_deliveries_list_idx ON public.extmsg_deliveries USING btree (stream_id, pk);
+CREATE INDEX extmsg_deliveries_listed_idx ON public.extmsg_deliveries USING btree (stream_id, direction, state, pk);
 CREATE INDEX extmsg_deliveries_member_idx ON public.extmsg_deliveries USING btree (stream_id, selector, pk) WHERE ((state = 'pending'::text) AND (direction <> 'outbound'::text));
 CREATE UNIQUE INDEX extmsg_deliveries_member_key ON public.extmsg_deliveries USING btree (conversation_pk, sequence, selector) WHERE (direction <> 'outbound'::text);
 CREATE INDEX extmsg_deliveries_message_idx ON public.extmsg_deliveries USING btree (message_id) WHERE (state = 'queued'::text);
@@ -2012,13 +2013,16 @@ AS $function$
                 json_build_object('bead_id', v_seen.id, 'existing_claimant', v_seen.assignee, 'attempted_claimant', v_item.name)));
             elsif v_seen.status = 'closed' then
               outcome := 'closed';
+            elsif (v_seen.status = 'open' or v_seen.assignee is null) and v_item.v -> 'undrained' = 'true'
+              and exists (select from unnest(v_seen.labels) l where starts_with(l, 'hold:drain:')) then
+              outcome := 'drained';
             elsif (v_seen.status = 'open' or v_seen.assignee is null) and v_item.v -> 'force' is distinct from 'true'
               and not (v_seen.workable and v_seen.open_blockers = 0 and coalesce(v_seen.defer_until <= now(), true)) then
               outcome := 'unready';
             end if;
             if outcome is not null and v_seen.id is not null then
               result := json_build_object('owner', v_seen.assignee, 'issue_type', v_seen.issue_type, 'workable', v_seen.workable,
-                'defer_until', v_seen.defer_until, 'blockers', array(
+                'labels', v_seen.labels, 'defer_until', v_seen.defer_until, 'blockers', array(
                   select d.depends_on_id from bead_dependencies d join beads t on t.stream_id = d.stream_id and t.id = d.depends_on_id
                   where d.stream_id = v_stream and d.issue_id = v_seen.id and d.blocking and t.status <> 'closed' order by d.depends_on_id));
             end if;

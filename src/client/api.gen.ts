@@ -2651,7 +2651,7 @@ export interface paths {
         put?: never;
         /**
          * Suspend, resume or restart a rig
-         * @description `suspend` and `resume` count whatever the files say, until `reset` makes the files count again. `restart` ends the processes of the sessions of its agents, which are started again: `killed` names those whose end is confirmed, `failed` those for which it is not yet.
+         * @description `suspend` and `resume` count whatever the files say, until `reset` makes the files count again. `restart` ends the processes of the sessions of its agents, which are started again: `killed` names those whose end is confirmed, `failed` those for which it is not yet. Who repeats a `restart` under its key leaves the next processes alone; the other actions take no notice of one.
          */
         post: operations["post-v0-city-by-city-name-rig-by-name-by-action"];
         delete?: never;
@@ -2855,7 +2855,7 @@ export interface paths {
         put?: never;
         /**
          * Begin the process of a service anew
-         * @description From this answer on nobody reaches the old process; connections that are open have a second to end. `service.state_changed` tells when the new one is ready. What failed before does not count any more. A service of kind `workflow` has no process.
+         * @description From this answer on nobody reaches the old process; connections that are open have a second to end. `service.state_changed` tells when the new one is ready. What failed before does not count any more. A service of kind `workflow` has no process. Who repeats it under its key leaves the next process alone.
          */
         post: operations["post-v0-city-by-city-name-service-by-name-restart"];
         delete?: never;
@@ -2903,7 +2903,7 @@ export interface paths {
         head?: never;
         /**
          * Change the title or the alias of a session
-         * @description An empty alias takes it away. What a session was called before reserves nothing.
+         * @description An empty alias takes it away. What a session was called before reserves nothing; beads that are assigned by it follow the session.
          */
         patch: operations["patch-v0-city-by-city-name-session-by-id"];
         trace?: never;
@@ -3019,7 +3019,7 @@ export interface paths {
         put?: never;
         /**
          * Kill the process of a session
-         * @description The session stays; where its configuration or its queue wants it, it is started again. Without a process nothing happens. When the process has not ended within 20 s the answer is 503; what was asked for stands.
+         * @description The session stays; where its configuration or its queue wants it, it is started again. Without a process nothing happens. Who repeats it under its key leaves the next process alone. When the process has not ended within 20 s the answer is 503; what was asked for stands.
          */
         post: operations["post-v0-city-by-city-name-session-by-id-kill"];
         delete?: never;
@@ -3147,7 +3147,7 @@ export interface paths {
         put?: never;
         /**
          * Give a session a fresh conversation
-         * @description Its process is stopped and started again without what was said before; the transcript stays. A parked session gets it with its next start. An open circuit is closed. When the process has not ended within 20 s the answer is 503; what was asked for stands.
+         * @description Its process is stopped and started again without what was said before; the transcript stays. A parked session gets it with its next start. An open circuit is closed. Who repeats it under its key leaves the next process alone. When the process has not ended within 20 s the answer is 503; what was asked for stands.
          */
         post: operations["reset-session"];
         delete?: never;
@@ -29029,7 +29029,10 @@ export interface operations {
     "post-v0-city-by-city-name-rig-by-name-by-action": {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Repeating the request with the same key and body gives the first answer again. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /**
                  * @description The name of the city.
@@ -29071,9 +29074,12 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             /** @description What the path names is not there, or the key may not see it. `city-not-found`, `rig-not-found` */
             404: components["responses"]["NotFound"];
+            /** @description Something is in a state in which this cannot be done. `idempotency-in-flight` */
+            409: components["responses"]["Conflict"];
             413: components["responses"]["PayloadTooLarge"];
             414: components["responses"]["URITooLong"];
             415: components["responses"]["UnsupportedMediaType"];
+            /** @description The request can be read and is not valid: `errors` says where. `idempotency-mismatch` */
             422: components["responses"]["UnprocessableEntity"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
@@ -29764,7 +29770,10 @@ export interface operations {
     "post-v0-city-by-city-name-service-by-name-restart": {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Repeating the request with the same key and body gives the first answer again. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /**
                  * @description The name of the city.
@@ -29800,9 +29809,12 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             /** @description What the path names is not there, or the key may not see it. `city-not-found`, `service-not-found` */
             404: components["responses"]["NotFound"];
+            /** @description Something is in a state in which this cannot be done. `idempotency-in-flight` */
+            409: components["responses"]["Conflict"];
             413: components["responses"]["PayloadTooLarge"];
             414: components["responses"]["URITooLong"];
             415: components["responses"]["UnsupportedMediaType"];
+            /** @description The request can be read and is not valid: `errors` says where. `idempotency-mismatch` */
             422: components["responses"]["UnprocessableEntity"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
@@ -30266,7 +30278,10 @@ export interface operations {
     "post-v0-city-by-city-name-session-by-id-kill": {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Repeating the request with the same key and body gives the first answer again. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /**
                  * @description The name of the city.
@@ -30300,11 +30315,12 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             /** @description What the path names is not there, or the key may not see it. `city-not-found`, `session-not-found` */
             404: components["responses"]["NotFound"];
-            /** @description Something is in a state in which this cannot be done. `session-conflict`, `conflict-wrong-state` */
+            /** @description Something is in a state in which this cannot be done. `session-conflict`, `conflict-wrong-state`, `idempotency-in-flight` */
             409: components["responses"]["Conflict"];
             413: components["responses"]["PayloadTooLarge"];
             414: components["responses"]["URITooLong"];
             415: components["responses"]["UnsupportedMediaType"];
+            /** @description The request can be read and is not valid: `errors` says where. `idempotency-mismatch` */
             422: components["responses"]["UnprocessableEntity"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
@@ -30744,7 +30760,10 @@ export interface operations {
     "reset-session": {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Repeating the request with the same key and body gives the first answer again. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /**
                  * @description The name of the city.
@@ -30778,11 +30797,12 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             /** @description What the path names is not there, or the key may not see it. `city-not-found`, `session-not-found` */
             404: components["responses"]["NotFound"];
-            /** @description Something is in a state in which this cannot be done. `session-conflict`, `conflict-wrong-state` */
+            /** @description Something is in a state in which this cannot be done. `session-conflict`, `conflict-wrong-state`, `idempotency-in-flight` */
             409: components["responses"]["Conflict"];
             413: components["responses"]["PayloadTooLarge"];
             414: components["responses"]["URITooLong"];
             415: components["responses"]["UnsupportedMediaType"];
+            /** @description The request can be read and is not valid: `errors` says where. `idempotency-mismatch` */
             422: components["responses"]["UnprocessableEntity"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
