@@ -57,6 +57,7 @@ export class HooksService {
       case 'not_found':
       case 'owned':
       case 'closed':
+      case 'drained':
       case 'unready':
         return { index: decided.index, value: { schema_version: '1', ok: true, command: 'hook', action: 'drain', reason: 'no_work' } };
     }
