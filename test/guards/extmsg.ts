@@ -8,6 +8,7 @@ const DELIVERIES_SQL = 'src/modules/integrations/extmsg/deliveries/deliveries.re
 const OUTBOUND = 'test/e2e/extmsg-outbound.e2e-spec.ts';
 const CONNECTED = 'test/e2e/extmsg-connected.e2e-spec.ts';
 const FOR_CLIENTS = 'src/modules/integrations/extmsg/outbound/for-clients.db-spec.ts';
+const PUBLICATION_ENDS = 'src/modules/integrations/extmsg/outbound/publication-ends.db-spec.ts';
 const FOR_CLIENTS_SQL = 'src/modules/integrations/extmsg/outbound/for-clients.repository.ts';
 const STOPPED = 'src/modules/integrations/extmsg/connected/stopped-cities.db-spec.ts';
 const OFFERS = 'src/modules/integrations/extmsg/connected/offers.repository.ts';
@@ -661,10 +662,34 @@ export const EXTMSG: readonly Guard[] = [
   {
     guard: 'What a provider sends back before it answers is no message from outside.',
     file: 'src/modules/integrations/extmsg/outbound/publication-ends.ts',
-    find: "if (known?.kind === 'inbound') {",
+    find: 'if (known !== undefined && isEcho(known, row)) {',
     replace: 'if (known?.sequence === -1) {',
     test: 'test/e2e/extmsg-outbound.e2e-spec.ts',
     name: 'sends back what they say',
+  },
+  {
+    guard: 'What a person has said before a publication stays his, whatever id the adapter answers.',
+    file: 'src/modules/integrations/extmsg/outbound/publication-ends.ts',
+    find: 'created_at >= row.created_at && ',
+    replace: '',
+    test: PUBLICATION_ENDS,
+    name: 'before it under the id',
+  },
+  {
+    guard: 'What a person says while something is published stays his, whatever id the adapter answers.',
+    file: 'src/modules/integrations/extmsg/outbound/publication-ends.ts',
+    find: ' && (actor.is_bot || text === row.body.trim())',
+    replace: '',
+    test: PUBLICATION_ENDS,
+    name: 'stands beside what a person said meanwhile',
+  },
+  {
+    guard: 'What an agent says is kept, also under an id that the conversation has.',
+    file: 'src/modules/integrations/extmsg/outbound/publication-ends.ts',
+    find: '    const entry = await this.transcript.append(',
+    replace: "    if (known?.kind === 'outbound') return { entry: known, told: [] };\n    const entry = await this.transcript.append(",
+    test: PUBLICATION_ENDS,
+    name: 'stands beside another that has the id',
   },
   {
     guard: 'What a token of an adapter has opened ends when the adapter has another.',

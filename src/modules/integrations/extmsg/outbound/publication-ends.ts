@@ -85,20 +85,22 @@ export class PublicationEnds {
     ];
   }
 
-  /** The provider may have sent it back to us before it has answered: that is the entry then, and who was `told` of it has it. */
+  /**
+   * The provider may have sent it back to us before it has answered: that is the entry then, and who was `told` of it has it. Beside
+   * everything else that has the id it is an entry of its own, for nobody's words are to be lost over an id that an adapter gives twice.
+   */
   async #entry(tx: Tx, row: PublicationRow, messageId: string): Promise<{ entry: EntryRow; told: readonly string[] }> {
     const onceKey = onceKeyOf(messageId);
     const known = await this.transcript.known(tx, row.conversation_pk, onceKey);
-    if (known?.kind === 'inbound') {
+    if (known !== undefined && isEcho(known, row)) {
       const told = await this.repository.asPeers(tx, row.conversation_pk, known.sequence, row.root);
       return { entry: await this.transcript.claim(tx, known, row.session_id), told };
     }
-    if (known !== undefined) return { entry: known, told: [] };
     const entry = await this.transcript.append(tx, row.conversation_pk, {
       id: newId('entry'),
       kind: 'outbound',
       providerMessageId: messageId,
-      onceKey,
+      onceKey: known === undefined ? onceKey : '',
       actor: { id: '', display_name: '', is_bot: false },
       text: row.body.trim(),
       explicitTarget: row.explicit_target,
@@ -144,4 +146,9 @@ export class PublicationEnds {
       most: Math.max(0, (group?.max_peer_deliveries ?? USUAL_FANOUT.MaxTotalPeerDeliveries) - deliveries),
     });
   }
+}
+
+/** It came after the publication was taken, and says what that says; a provider may give what a bot has said another form. */
+function isEcho({ kind, created_at, text, actor }: EntryRow, row: PublicationRow): boolean {
+  return kind === 'inbound' && created_at >= row.created_at && (actor.is_bot || text === row.body.trim());
 }
