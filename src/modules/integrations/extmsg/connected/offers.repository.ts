@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Db } from '../../../../platform/database/database.js';
 import type { Tx } from '../../../../platform/database/transactions.js';
+import { runs } from '../running-city.js';
 
 /** For whom an adapter speaks. */
 export interface Account {
@@ -40,9 +41,6 @@ const waitsFor = (adapterPk: ReturnType<typeof sql>): ReturnType<typeof sql> =>
   sql`w.for_clients_of = ${adapterPk} and w.state = 'pending' and w.direction = 'outbound'`;
 /** In the order of the index of these, so that no other is taken. */
 const LINE = sql`w.conversation_pk, w.pk`;
-/** A city that is stopped sends nothing. */
-const runs = (stream: ReturnType<typeof sql>): ReturnType<typeof sql> =>
-  sql`exists (select from cities y where y.stream_id = ${stream} and y.running)`;
 /** The mark that clients come for it, as long as it is offered again. */
 const unlessLast = (offers: number): ReturnType<typeof sql> => sql`case when d.attempts + 1 < ${offers} then d.for_clients_of end`;
 const in_ = (ms: number): ReturnType<typeof sql> => sql`clock_timestamp() + ${ms} * interval '1 millisecond'`;

@@ -30,6 +30,7 @@ describe('messages that go out', () => {
   const waiting = (city: string, adapters: number, conversations: number) =>
     sql`
     with s as (insert into event_streams (name) values (${city}) returning id),
+    y as (insert into cities (name, dir, stream_id, running, phase) select ${city}, ${`/${city}`}, id, true, 'running' from s),
     a as (
       insert into extmsg_adapters (stream_id, provider, account_id, name, callback_url, token_hash)
       select id, 'slack', 'a' || n, 'n', 'http://127.0.0.1:1', '' from s, generate_series(1, ${adapters}::int) n returning stream_id, account_id),
@@ -63,6 +64,28 @@ describe('messages that go out', () => {
     await waiting('gamma', 1, 2);
     expect(await claim(4, 0)).toEqual({ gamma: 1 });
     expect(await claim(4, 2)).toEqual({ alpha: 1, gamma: 1 });
+  });
+
+  const isDue = async (): Promise<boolean | null> =>
+    (await sql<{ due: boolean | null }>`select ${repository.isDue} as due`.execute(db)).rows[0]!.due;
+
+  // Guard: a city that is stopped, or is none any more, says nothing to anybody outside.
+  it.each([
+    ['is stopped', sql`update cities set running = false where name = 'alpha'`],
+    ['is unregistered', sql`delete from cities where name = 'alpha'`],
+  ])('wait for their deadline, and for no worker, while their city %s', async (_, stop) => {
+    await waiting('alpha', 1, 2);
+    await stop.execute(db);
+    expect([await isDue(), await claim(10, 10)]).toEqual([null, {}]);
+    await waiting('beta', 1, 1);
+    expect([await isDue(), await claim(10, 10)]).toEqual([true, { beta: 1 }]);
+    await sql`update extmsg_deliveries set state = 'delivered', worker = null where id like 'beta%'`.execute(db);
+    await sql`update extmsg_deliveries set deadline = now() where id = 'alpha-a1-2'`.execute(db);
+    expect([await isDue(), await claim(10, 10)]).toEqual([true, { alpha: 1 }]);
+    await sql`update extmsg_deliveries set state = 'failed', worker = null where id = 'alpha-a1-2'`.execute(db);
+    expect(await isDue()).toBe(null);
+    await sql`update cities set running = true`.execute(db);
+    expect(await isDue()).toBe(_ === 'is stopped' ? true : null);
   });
 
   /** What waits behind the first of each conversation. */

@@ -3,6 +3,7 @@ import { sql, type Kysely, type RawBuilder } from 'kysely';
 import { Db, type Database } from '../../../../platform/database/database.js';
 import type { Tx } from '../../../../platform/database/transactions.js';
 import { keysByTurn, type Places } from '../../../sessions/launch/places.js';
+import { runs } from '../running-city.js';
 import type { NewPublication, PublicationRow, StoredReceipt } from './publication.js';
 
 /** Calls of one adapter at once, of all workers together: one that hangs holds nobody else up. */
@@ -112,21 +113,22 @@ export class PublicationsRepository {
     return rows[0]!.count;
   }
 
-  /** Whether anything waits for a worker, be its time come or not, or no client has come for it in time. */
+  /** Whether anything waits for a worker that may go out, be its time come or not, or is to end; or no client has come for it in time. */
   readonly isDue = sql<boolean>`(
-    (select true from extmsg_deliveries w where ${WAITS} order by ${LINE} limit 1) or (
+    (select true from extmsg_deliveries w where ${WAITS} and (w.deadline < clock_timestamp() or ${runs(sql`w.stream_id`)}) order by ${LINE} limit 1) or (
       select w.deadline < clock_timestamp() from extmsg_deliveries w
       where w.state = 'pending' and w.direction = 'outbound' and w.for_clients_of is not null order by w.deadline limit 1))`;
 
   /**
    * The oldest of each conversation, where its time has come, for a worker; few of each adapter. What connected clients are to take only
    * when that was offered often enough, or long enough: it is marked, and not looked at. What has no mark, as its adapter took no streams then, or
-   * as the release before has taken it, gets it here. Each conversation is found by one look into the index, however much waits in it.
+   * as the release before has taken it, gets it here. What cities have that do not run waits for its deadline. Each conversation is found by
+   * one look into the index, however much waits in it.
    */
   async claim(tx: Tx, worker: string, places: Places, leaseMs: number, offers: number): Promise<PublicationRow[]> {
     const over = sql`(w.attempts >= ${offers} or w.deadline < clock_timestamp())`;
     const oldest = (among: RawBuilder<unknown>): RawBuilder<unknown> => sql`
-      select w.pk, w.conversation_pk, w.not_before, w.worker, w.lease_until, ${over} as over
+      select w.pk, w.conversation_pk, w.not_before, w.worker, w.lease_until, w.deadline < clock_timestamp() as overdue, ${over} as over
       from extmsg_deliveries w where ${WAITS} and ${among} order by ${LINE} limit 1`;
     const { rows } = await sql<{ pk: number }>`
       with recursive first as (
@@ -152,6 +154,7 @@ export class PublicationsRepository {
       ), free as (
         select l.pk, row_number() over (partition by l.stream_id, l.provider, l.account_id order by l.pk) + l.calls as nth, l.stream_id, l.city_calls
         from called l where not l.held and l.not_before <= clock_timestamp() and (not l.streamed or l.over)
+          and (l.overdue or ${runs(sql`l.stream_id`)})
           and not exists (select from extmsg_deliveries o where o.conversation_pk = l.conversation_pk and o.pk < l.pk
             and o.state = 'pending' and o.direction = 'outbound' offset 0)
       ), waiting as (
@@ -229,6 +232,17 @@ export class PublicationsRepository {
       update extmsg_deliveries set worker = null, lease_until = null where pk = ${pk} and worker = ${worker} and state = 'pending'`.execute(
       tx,
     );
+  }
+
+  /** The same of what it has not tried. */
+  async untried(tx: Tx, pk: number): Promise<void> {
+    await sql`update extmsg_deliveries set worker = null, lease_until = null, attempts = attempts - 1 where pk = ${pk}`.execute(tx);
+  }
+
+  /** Whether its city runs. */
+  async mayGoOut(tx: Tx, pk: number): Promise<boolean> {
+    const { rows } = await sql`select 1 from extmsg_deliveries d where d.pk = ${pk} and ${runs(sql`d.stream_id`)}`.execute(tx);
+    return rows.length === 1;
   }
 
   async end(tx: Tx, pk: number, state: 'delivered' | 'failed', receipt: StoredReceipt, sequence?: number): Promise<void> {

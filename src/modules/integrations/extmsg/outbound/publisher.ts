@@ -84,12 +84,16 @@ export class Publisher implements OnApplicationBootstrap {
     await this.#leased.persist(held, () => this.#close(row, 'kind' in adapter ? undefined : adapter, outcome));
   }
 
-  /** Right before the call: the adapter, what has come of it already, or nothing where it has ended. */
+  /** Right before the call: the adapter, what has come of it already, or nothing where it has ended, or waits for its city to run. */
   async #admitted(row: PublicationRow): Promise<AdapterRow | Outcome | undefined> {
     return this.transactions.run(async (tx) => {
       await this.conversations.lockPk(tx, row.conversation_pk);
       if (!(await this.repository.held(tx, row.pk, this.worker))) return undefined;
       if (!(await this.repository.isCurrent(tx, row.pk))) return failed('fenced', 'its session has the conversation no more');
+      if (!(await this.repository.mayGoOut(tx, row.pk))) {
+        if (row.overdue) return failed('transient', 'the city has not run until its deadline');
+        return void (await this.repository.untried(tx, row.pk));
+      }
       const adapter = await this.adapters.find(tx, row.stream_id, row.provider, row.account_id);
       if (adapter === undefined) return failed('transient', 'no adapter is registered for this account');
       // Those that are connected come for it themselves: what is left here nobody has taken in time.
