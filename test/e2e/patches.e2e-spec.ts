@@ -199,6 +199,53 @@ describe('patches of rigs', () => {
   });
 });
 
+describe('a change of what patches change', () => {
+  // Guard: what is answered as updated counts.
+  it('counts for a rig, whatever the patch has said of it', async () => {
+    const patch = { name: 'web', prefix: 'pw', default_branch: 'patched', suspended: true, path: 'elsewhere' };
+    expect(await put(a, 'rigs', patch)).toMatchObject({ status: 200 });
+    const rig = async (): Promise<any> => (await b.get(`${CITY}/rig/web`)).body;
+    const wanted = { prefix: 'cw', default_branch: 'changed', suspended: false };
+    for (const [key, value] of Object.entries(wanted)) {
+      expect(await a.patch(`${CITY}/rig/web`, { [key]: value })).toMatchObject({ status: 200, body: { status: 'updated' } });
+      expect(await rig()).toMatchObject({ [key === 'suspended' ? 'suspended_declared' : key]: value });
+    }
+    expect(await a.patch(`${CITY}/rig/web`, { path: 'web' })).toMatchObject({ status: 200, body: { status: 'updated' } });
+    expect(await rig()).toMatchObject({ path: 'web', prefix: 'cw' });
+    expect((await a.get(`${PATCHES}/rig/web`)).status).toBe(404);
+  });
+
+  // Guard: what is answered as updated counts.
+  it('counts for a provider, whatever the patch has said of it', async () => {
+    const said = { command: 'patched', args: ['-p'], acp_command: 'ap', acp_args: ['-ap'], prompt_mode: 'flag', prompt_flag: '-p' };
+    expect(await put(a, 'providers', { name: 'loopback', ...said, ready_delay_ms: 7, env: { KEY: SECRET, KEPT: SECRET } })).toMatchObject({
+      status: 200,
+    });
+    const changes = {
+      ...{
+        command: 'changed',
+        args: ['-c'],
+        acp_command: 'ac',
+        acp_args: ['-ac'],
+        prompt_mode: 'arg',
+        prompt_flag: '-c',
+        ready_delay_ms: 9,
+      },
+    };
+    for (const [key, value] of Object.entries(changes)) {
+      expect(await a.patch(`${CITY}/provider/loopback`, { [key]: value })).toMatchObject({ status: 200, body: { status: 'updated' } });
+      expect((await b.get(`${CITY}/provider/loopback`)).body).toMatchObject({ [key]: value });
+    }
+    // What is sent back as it was read stays what it is.
+    const env = { KEY: '********', NEW: 'n' };
+    expect(await a.patch(`${CITY}/provider/loopback`, { env })).toMatchObject({ status: 200 });
+    expect((await composed(b)).providers.loopback).toMatchObject({ ...changes });
+    expect(await file()).toMatch(new RegExp(`KEY = "${SECRET}"`));
+    expect((await b.get(`${PATCHES}/provider/loopback`)).body).toMatchObject({ Command: null, Env: { KEPT: '********' } });
+    await a.delete(`${PATCHES}/provider/loopback`);
+  });
+});
+
 describe('patches of providers', () => {
   it('are stored, read and taken away', async () => {
     const body = {

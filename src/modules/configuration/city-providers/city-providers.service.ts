@@ -23,7 +23,7 @@ import { RunnerWallsService } from '../../hosts/runner-list/runner-walls.service
 import { CITY_FILE, filesOf } from '../config/documents.js';
 import { pageAfter } from '../config/page.js';
 import { inUse } from '../config/refusals.js';
-import { dropProvider, hasProvider, putProvider } from './provider-documents.js';
+import { dropProvider, hasProvider, meantIn, putProvider, uncoverProvider } from './provider-documents.js';
 import { usersOf } from './provider-users.js';
 
 export interface ProviderChange {
@@ -86,7 +86,8 @@ export class CityProvidersService {
       const files = await definingFiles(draft, name);
       const file = files.at(-1);
       if (file === undefined) throw notOfTheFiles(draft, name);
-      await draft.edit(file, (document) => putProvider(document, name, body));
+      const meant = meantIn(body, await uncovered(draft, name, body), { ...draft.current.providers[name] });
+      await draft.edit(file, (document) => putProvider(document, name, meant));
       return { body: { status: 'updated', ...(await this.walls.warningOf(body.network)) } };
     });
   }
@@ -110,6 +111,18 @@ async function definingFiles(draft: Draft, name: string): Promise<string[]> {
     if (hasProvider(await draft.document(file), name)) found.push(file);
   }
   return found;
+}
+
+/** Has the patches of a provider hide nothing of what a body says. Answers the keys that they have hidden. */
+async function uncovered(draft: Draft, name: string, body: ProviderUpdateInputBody): Promise<ReadonlySet<string>> {
+  const hidden = new Set<string>();
+  for (const file of filesOf(await draft.document(CITY_FILE))) {
+    const document = await draft.document(file);
+    const found = uncoverProvider(document, name, body);
+    if (found.length > 0) await draft.put(file, document);
+    for (const key of found) hidden.add(key);
+  }
+  return hidden;
 }
 
 /** Why a provider that the city's own files do not define cannot be changed there. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { filesOf } from '../config/documents.js';
-import { dropProvider, hasProvider, putProvider } from './provider-documents.js';
+import { dropProvider, hasProvider, meantIn, putProvider, uncoverProvider } from './provider-documents.js';
 
 describe('a provider in a document', () => {
   it('is put with what is said, and merged into what is there', () => {
@@ -22,6 +22,43 @@ describe('a provider in a document', () => {
     expect(hasProvider(document, 'constructor')).toBe(false);
     dropProvider(document, 'team');
     expect(document).toEqual({ workspace: { name: 'x' } });
+  });
+
+  // Guard: a change that a patch hides would change nothing.
+  it('is no longer hidden by what its patches say of what is changed', () => {
+    const document: Record<string, unknown> = {
+      patches: {
+        agent: [{ name: 'team', provider: 'x' }],
+        providers: [
+          { name: 'team', command: 'a', args: ['-v'], env: { A: '1', B: '2' }, env_remove: ['C', 'D'] },
+          { name: 'team', command: 'b' },
+          { name: 'other', command: 'c' },
+        ],
+      },
+    };
+    expect(uncoverProvider(document, 'team', { prompt_mode: 'none', args: null })).toEqual([]);
+    const hidden = uncoverProvider(document, 'team', { command: 'z', env: { A: '********', C: '5' }, base: 'x' });
+    expect([...new Set(hidden)].sort()).toEqual(['command', 'env']);
+    expect(document.patches).toEqual({
+      agent: [{ name: 'team', provider: 'x' }],
+      providers: [
+        { name: 'team', args: ['-v'], env: { B: '2' }, env_remove: ['D'] },
+        { name: 'other', command: 'c' },
+      ],
+    });
+    expect(uncoverProvider(document, 'team', { args: ['-q'], env: { B: '3', D: '4' } })).toEqual(['args', 'env']);
+    expect(uncoverProvider(document, 'other', { command: 'd' })).toEqual(['command']);
+    expect(document.patches).toEqual({ agent: [{ name: 'team', provider: 'x' }] });
+    const replaced = { patches: { providers: [{ name: 'team', _replace: true, command: 'a' }] } };
+    expect(() => uncoverProvider(replaced, 'team', { command: 'z' })).toThrow('a patch takes the place of provider team');
+  });
+
+  // Guard: what is sent back masked is what was read, wherever that came from.
+  it('keeps what a patch has said where that is sent back masked', () => {
+    const body = { env: { A: '********' }, args: ['--token=********'] };
+    const shown = { env: { A: 'of the patch' }, args: ['--token=x'] };
+    expect(meantIn(body, new Set(['env']), shown)).toEqual({ ...body, env: shown.env });
+    expect(() => meantIn(body, new Set(['args']), {})).toThrow('a masked value stands for the one that is stored');
   });
 
   // Guard: what is shown masked is never written as a value.

@@ -39,8 +39,27 @@ export function putPatch(document: Document, kind: PatchedKind, identity: PatchF
 /** Takes every patch for a target out. */
 export function dropPatch(document: Document, kind: PatchedKind, target: string): void {
   const left = entriesOf(document, kind).filter((entry) => patchTarget(entry) !== target);
+  putEntries(document, kind, left);
+}
+
+/**
+ * Has `uncover` take out of the patches for a target what would hide a change of the target itself; patches that then say nothing go.
+ * Answers whether there was anything to take: `uncover` answers it of each patch.
+ */
+export function uncoverIn(document: Document, kind: PatchedKind, target: string, uncover: (patch: Document) => boolean): boolean {
+  let found = false;
+  const left = entriesOf(document, kind).filter((entry) => {
+    if (patchTarget(entry) !== target || !uncover(entry)) return true;
+    found = true;
+    return Object.keys(entry).some((key) => key !== 'name');
+  });
+  if (found) putEntries(document, kind, left);
+  return found;
+}
+
+function putEntries(document: Document, kind: PatchedKind, entries: Document[]): void {
   const patches = document.patches as Document;
-  if (left.length > 0) patches[kind] = left;
+  if (entries.length > 0) patches[kind] = entries;
   else delete patches[kind];
   if (Object.keys(patches).length === 0) delete document.patches;
 }

@@ -10,10 +10,10 @@ import type { Expected } from '../../../platform/http/if-match.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { ConfigEditsService, type EditAnswer } from '../../configuration/config/config-edits.service.js';
 import { ConfigReadsService } from '../../configuration/config/config-reads.service.js';
-import { CITY_FILE as CITY, ROOT_PACK as PACK, SITE_FILE as SITE, type Document } from '../../configuration/config/documents.js';
+import { CITY_FILE as CITY, filesOf, ROOT_PACK as PACK, SITE_FILE as SITE, type Document } from '../../configuration/config/documents.js';
 import type { Draft } from '../../configuration/config/draft.js';
 import { RosterService } from '../../configuration/roster/roster.service.js';
-import { changeRig, mentionsOf, moveRig, removeMentions, removeRig, unbindRig } from './rig-documents.js';
+import { changeRig, mentionsOf, moveRig, removeMentions, removeRig, unbindRig, uncoverRig } from './rig-documents.js';
 import { makeDirectory, removeEmpty, type RigPlace } from './rig-place.js';
 import { RigPlaces } from './rig-places.js';
 import { RigRestarts } from './rig-restarts.service.js';
@@ -58,6 +58,10 @@ export class RigChangesService {
         if (place !== undefined) made = await makeDirectory(place.directory);
         if (!isEmpty) await draft.edit(CITY, (document) => changeRig(document, name, change));
         if (place !== undefined) await move(draft, name, place);
+        for (const file of filesOf(await draft.document(CITY))) {
+          const document = await draft.document(file);
+          if (uncoverRig(document, name, { ...change, path: place?.path })) await draft.put(file, document);
+        }
         return { body: { status: 'updated' } };
       });
     } catch (error) {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { addRig, bindRig, changeRig, mentionsOf, moveRig, removeMentions, removeRig, unbindRig } from './rig-documents.js';
+import { addRig, bindRig, changeRig, mentionsOf, moveRig, removeMentions, removeRig, unbindRig, uncoverRig } from './rig-documents.js';
 
 const NEW = { name: 'web', path: 'rigs/web', prefix: undefined, defaultBranch: undefined };
 
@@ -40,6 +40,27 @@ describe('documents of rigs', () => {
     changeRig(city, 'web', { suspended: true, defaultBranch: 'x' });
     expect(city.rigs).toEqual([{ name: 'web', prefix: 'wb', suspended_on_start: true, default_branch: 'x' }]);
     expect(() => changeRig(city, 'other', { suspended: true })).toThrow(/not written in city.toml/);
+  });
+
+  // Guard: a change that a patch hides would change nothing.
+  it('hide nothing of a change behind a patch, and lose patches that then say nothing', () => {
+    const patches = [
+      { name: 'web', path: 'a', prefix: 'wb', default_branch: 'main', suspended: true, suspended_on_start: true },
+      { name: 'web', prefix: 'w', formula_vars: { a: '1' } },
+      { name: 'other', prefix: 'o' },
+    ];
+    const city: Record<string, unknown> = { patches: { rigs: structuredClone(patches) } };
+    expect(uncoverRig(city, 'web', {})).toBe(false);
+    expect(uncoverRig(city, 'web', { prefix: 'x', suspended: false })).toBe(true);
+    expect(city.patches).toEqual({
+      rigs: [{ name: 'web', path: 'a', default_branch: 'main' }, { name: 'web', formula_vars: { a: '1' } }, patches[2]],
+    });
+    expect(uncoverRig(city, 'web', { path: 'b', defaultBranch: 'next' })).toBe(true);
+    expect(city.patches).toEqual({ rigs: [{ name: 'web', formula_vars: { a: '1' } }, patches[2]] });
+    expect(uncoverRig(city, 'other', { prefix: 'x' })).toBe(true);
+    expect(uncoverRig(city, 'nobody', { prefix: 'x' })).toBe(false);
+    const last: Record<string, unknown> = { patches: { rigs: [{ name: 'web', prefix: 'w' }] } };
+    expect([uncoverRig(last, 'web', { prefix: 'x' }), last]).toEqual([true, {}]);
   });
 
   it('lose a rig with its own agents; what else names it is told and can go as well', () => {

@@ -1,5 +1,6 @@
 import { problem } from '../../../contract/problems.js';
 import { tableIn, tablesIn, type Document } from '../../configuration/config/documents.js';
+import { uncoverIn } from '../../configuration/patches/patch-documents.js';
 
 /** Edits of the documents that say which rigs a city has: `city.toml` and `.gc/site.toml`. They alter what they are given. */
 export interface NewRig {
@@ -41,6 +42,21 @@ export function changeRig(city: Document, name: string, { prefix, defaultBranch,
   if (suspended === undefined) return;
   delete rig.suspended;
   rig.suspended_on_start = suspended;
+}
+
+/** Takes what a change says out of the patches of a rig: what a patch hides would not change. Answers whether they had any of it. */
+export function uncoverRig(document: Document, name: string, { path, prefix, defaultBranch, suspended }: RigChange): boolean {
+  const keys = [
+    ...(path === undefined ? [] : ['path']),
+    ...(prefix === undefined ? [] : ['prefix']),
+    ...(defaultBranch === undefined ? [] : ['default_branch']),
+    ...(suspended === undefined ? [] : ['suspended_on_start', 'suspended']),
+  ];
+  return uncoverIn(document, 'rigs', name, (patch) => {
+    const found = keys.filter((key) => Object.hasOwn(patch, key));
+    for (const key of found) delete patch[key];
+    return found.length > 0;
+  });
 }
 
 /** Rebinds a rig; a path that city.toml still has goes, because the binding is what counts. */

@@ -1,7 +1,7 @@
 import { Table, type Node } from '../tree.js';
 
 /** Fields of a provider of which single entries are changed. */
-const MAPS: ReadonlySet<string> = new Set(['env', 'upstream_env', 'option_defaults', 'permission_modes']);
+export const MAPS: ReadonlySet<string> = new Set(['env', 'upstream_env', 'option_defaults', 'permission_modes']);
 
 /** Called for a value that another one takes the place of. */
 export type Redefined = (now: Node, before: Node) => void;
