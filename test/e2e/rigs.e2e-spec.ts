@@ -88,19 +88,28 @@ describe('rigs in directories', () => {
     expect(Date.parse(rig.last_activity)).toBeGreaterThan(Date.now() - 60_000);
   });
 
+  // Guard: also those that a fragment says.
   it('get the imports that every new rig gets', async () => {
     const before = await file('city.toml');
-    await mkdir(inCity('packs/desk'), { recursive: true });
-    await writeFile(inCity('packs/desk/pack.toml'), '[pack]\nname = "desk"\nschema = 2\n');
-    await writeFile(inCity('city.toml'), `${before}\n[defaults.rig.imports.desk]\nsource = "packs/desk"\n`);
+    const importOf = (name: string): string => `\n[defaults.rig.imports.${name}]\nsource = "packs/${name}"\n`;
+    for (const name of ['desk', 'shelf']) {
+      await mkdir(inCity('packs', name), { recursive: true });
+      await writeFile(inCity('packs', name, 'pack.toml'), `[pack]\nname = "${name}"\nschema = 2\n`);
+    }
+    await writeFile(inCity('more.toml'), importOf('shelf'));
+    await writeFile(inCity('city.toml'), `include = ["more.toml"]\n${before}${importOf('desk')}`);
     expect((await a.post(`${city}/config/reload`)).status).toBe(200);
     await made({ name: 'imported' });
+    const cloned = await a.post(`${city}/rigs`, { name: 'shelved', git_url: git.url('shop') });
+    await ledger.succeeded(cloned, 'request.result.rig.create');
     const { config } = (await b.get(`${city}/config/composed`)).body;
-    expect(config.rigs.find((rig: { name: string }) => rig.name === 'imported').imports.desk).toMatchObject({ source: 'packs/desk' });
-    await writeFile(
-      inCity('city.toml'),
-      (await file('city.toml')).replace(/\n\[defaults\.rig\.imports\.desk\]\nsource = "packs\/desk"\n/, ''),
-    );
+    for (const name of ['imported', 'shelved'])
+      expect(config.rigs.find((rig: { name: string }) => rig.name === name).imports).toMatchObject({
+        desk: { source: 'packs/desk' },
+        shelf: { source: 'packs/shelf' },
+      });
+    await writeFile(inCity('more.toml'), '');
+    await writeFile(inCity('city.toml'), (await file('city.toml')).replace(importOf('desk'), ''));
     expect((await a.post(`${city}/config/reload`)).status).toBe(200);
   });
 

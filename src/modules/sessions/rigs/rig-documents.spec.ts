@@ -1,17 +1,32 @@
 import { describe, expect, it } from '@jest/globals';
-import { addRig, bindRig, changeRig, mentionsOf, moveRig, removeMentions, removeRig, unbindRig, uncoverRig } from './rig-documents.js';
+import {
+  addRig,
+  bindRig,
+  changeRig,
+  importsOfNewRigs,
+  mentionsOf,
+  moveRig,
+  removeMentions,
+  removeRig,
+  unbindRig,
+  uncoverRig,
+} from './rig-documents.js';
 
 const NEW = { name: 'web', path: 'rigs/web', prefix: undefined, defaultBranch: undefined };
 
 describe('documents of rigs', () => {
+  // Guard: what composing counts as a default of new rigs they get, also of a fragment.
   it('get a rig with the imports that every new one gets, as a copy', () => {
     const desk = { source: 'packs/desk' };
-    const city = { defaults: { rig: { imports: { desk } } }, rigs: [{ name: 'old' }] };
-    addRig(city, { ...NEW, prefix: 'wb', defaultBranch: 'main' });
-    expect(city.rigs).toEqual([{ name: 'old' }, { name: 'web', prefix: 'wb', default_branch: 'main', imports: { desk } }]);
-    expect((city.rigs[1] as unknown as { imports: { desk: object } }).imports.desk).not.toBe(desk);
+    const city = { defaults: { rig: { imports: { desk, tools: { source: 'old' } } } }, rigs: [{ name: 'old' }] };
+    const fragment = { defaults: { rig: { imports: { tools: { source: 'new' }, more: { source: 'm' } } } } };
+    const imports = importsOfNewRigs([{}, city, { defaults: { rig: { imports: 'odd' } } }, fragment]);
+    expect(imports).toEqual({ desk, tools: { source: 'new' }, more: { source: 'm' } });
+    expect(imports.desk).not.toBe(desk);
+    addRig(city, { ...NEW, prefix: 'wb', defaultBranch: 'main' }, imports);
+    expect(city.rigs).toEqual([{ name: 'old' }, { name: 'web', prefix: 'wb', default_branch: 'main', imports }]);
     const empty: Record<string, unknown> = {};
-    addRig(empty, NEW);
+    addRig(empty, NEW, importsOfNewRigs([empty]));
     expect(empty).toEqual({ rigs: [{ name: 'web' }] });
   });
 
@@ -104,7 +119,7 @@ describe('documents of rigs', () => {
     );
     expect(mentionsOf(odd, 'web')).toEqual([]);
     removeMentions(odd, 'web');
-    addRig(odd, NEW);
+    addRig(odd, NEW, importsOfNewRigs([odd]));
     expect(odd.rigs).toEqual([{ name: 'web' }]);
     // What this file does not hold as tables is not ours to remove: composing says what is wrong with it.
     expect(odd.patches).toEqual([]);

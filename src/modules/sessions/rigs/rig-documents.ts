@@ -17,13 +17,17 @@ export interface RigChange {
   readonly suspended?: boolean | undefined;
 }
 
+/** The imports that every new rig gets, as the files of a city say them; of two of one name the later counts. */
+export function importsOfNewRigs(files: readonly Document[]): Document {
+  return Object.assign({}, ...files.map((file) => structuredClone(tableIn(file, 'defaults', 'rig', 'imports')))) as Document;
+}
+
 /** Adds a rig with the imports that every new rig gets. */
-export function addRig(city: Document, { name, prefix, defaultBranch }: NewRig): void {
+export function addRig(city: Document, { name, prefix, defaultBranch }: NewRig, imports: Document): void {
   const rig: Document = { name };
   if (prefix !== undefined) rig.prefix = prefix;
   if (defaultBranch !== undefined) rig.default_branch = defaultBranch;
-  const given = tableIn(city, 'defaults', 'rig', 'imports');
-  if (given !== undefined && Object.keys(given).length > 0) rig.imports = structuredClone(given);
+  if (Object.keys(imports).length > 0) rig.imports = imports;
   city.rigs = [...tablesIn(city, 'rigs'), rig];
 }
 

@@ -2,10 +2,10 @@ import { Injectable } from '@nestjs/common';
 import type { Tx } from '../../../platform/database/transactions.js';
 import type { NewEvent } from '../../../platform/event-log/event.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
-import { CITY_FILE as CITY, SITE_FILE as SITE } from '../../configuration/config/documents.js';
+import { CITY_FILE as CITY, filesOf, SITE_FILE as SITE } from '../../configuration/config/documents.js';
 import { ConfigEditsService, type EditAnswer, type EditRequest } from '../../configuration/config/config-edits.service.js';
 import { RosterService } from '../../configuration/roster/roster.service.js';
-import { addRig, bindRig, type NewRig } from './rig-documents.js';
+import { addRig, bindRig, importsOfNewRigs, type NewRig } from './rig-documents.js';
 import { findRig, nameTaken, requireFreePrefix } from './rig-rules.js';
 
 /** What a rig has become in the configuration. */
@@ -39,7 +39,8 @@ export class RigEditsService {
       if (findRig(draft.current, name) !== undefined) throw nameTaken(name);
       requireFreePrefix(rig.prefix, name, await this.roster.rigs(city.streamId));
       await prepare?.();
-      await draft.edit(CITY, (document) => addRig(document, rig));
+      const files = await Promise.all(filesOf(await draft.document(CITY)).map((file) => draft.document(file)));
+      await draft.edit(CITY, (document) => addRig(document, rig, importsOfNewRigs(files)));
       await draft.edit(SITE, (document) => bindRig(document, name, rig.path));
       // The prefix of a rig that declares none is known once the roster has it.
       const answer = {} as T;
