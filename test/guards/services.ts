@@ -279,4 +279,12 @@ export const SERVICES: readonly Guard[] = [
     test: 'src/modules/integrations/services/proxy/forwarding.spec.ts',
     name: 'in however many headers',
   },
+  {
+    guard: 'A city that has more services than are run is told so.',
+    file: 'src/modules/files/composition/compose/services.ts',
+    find: 'if (over !== undefined) run.warn',
+    replace: 'if (services.length === 0 && over !== undefined) run.warn',
+    test: 'src/modules/files/composition/corpus.spec.ts',
+    name: 'more-services-than-a-city-runs',
+  },
 ];

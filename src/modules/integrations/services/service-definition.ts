@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { CityConfig, ServiceConfig } from '../../files/composition/city-config.js';
-import { CONTRACTS } from '../../files/composition/compose/services.js';
+import { CONTRACTS, MAX_SERVICES } from '../../files/composition/compose/services.js';
 
 /** What is stored of a service: all that its process, its access and its answers depend on. */
 export interface ServiceDefinition {
@@ -17,9 +17,6 @@ export interface ServiceDefinition {
   /** The folder that it is started in, as `Issue.file` names it; the city without one. */
   readonly folder?: string;
 }
-
-/** A city has so many at the most; what is more is not run. */
-export const MAX_SERVICES = 64;
 
 export function servicesOf(config: CityConfig): ReadonlyMap<string, ServiceDefinition> {
   return new Map((config.service ?? []).slice(0, MAX_SERVICES).map((service) => [service.name, definitionOf(service)]));

@@ -3,6 +3,8 @@ import type { Run } from './run.js';
 
 /** What a service of kind `workflow` can be: it is built in. */
 export const CONTRACTS: readonly string[] = ['gc.healthz.v1'];
+/** A city has so many at the most; what is more is not run, and composing says so. */
+export const MAX_SERVICES = 64;
 const STATE = '.gc/services/';
 const SEGMENT = /^[A-Za-z0-9_][A-Za-z0-9._-]*$/;
 const LABEL = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
@@ -11,7 +13,11 @@ const PATH = /^\/[\x21\x22\x24-\x7e]*$/;
 /** Each service says what it does, keeps its state where services do, and goes by a name that a host can have. */
 export function checkServices(run: Run, city: Table): void {
   const owners = new Map<string, string>();
-  for (const service of city.tables('service')) {
+  const services = city.tables('service');
+  const over = services[MAX_SERVICES];
+  // The city goes on: it may have had them before anybody said so.
+  if (over !== undefined) run.warn(over, `is not run, nor is any after it: a city has ${MAX_SERVICES} services at the most`);
+  for (const service of services) {
     checkKind(run, service);
     const publication = service.table('publication');
     const visibility = publication?.text('visibility') ?? 'public';
