@@ -470,9 +470,9 @@ export const EXTMSG: readonly Guard[] = [
   },
   {
     guard: 'A stopped city offers nothing.',
-    file: OFFERS,
-    find: 'y.stream_id = ${stream} and y.running)',
-    replace: 'y.stream_id = ${stream})',
+    file: 'src/modules/integrations/extmsg/running-city.ts',
+    find: ' and y.running offset 0)',
+    replace: ' offset 0)',
     test: STOPPED,
     name: 'offers nothing',
   },
