@@ -453,7 +453,7 @@ describe('a group', () => {
     let said = 0;
     city.adapter.does = (_, response) => {
       const id = `echo-${++said}`;
-      void city.inbound(c, id, { text: 'x' }).then(() => answer(response, 200, { message_id: id, delivered: true, conversation: c }));
+      void city.inbound(c, id).then(() => answer(response, 200, { message_id: id, delivered: true, conversation: c }));
     };
     const say = async (session_id: string): Promise<number | string> => outcome(await send(c, 'x', { session_id }));
     expect([await say(one), await say(two), await say(one)]).toEqual([200, 200, 200]);

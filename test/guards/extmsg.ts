@@ -694,18 +694,10 @@ export const EXTMSG: readonly Guard[] = [
   {
     guard: 'What a person has said before a publication stays his, whatever id the adapter answers.',
     file: 'src/modules/integrations/extmsg/outbound/publication-ends.ts',
-    find: 'created_at >= row.created_at && ',
+    find: ' && created_at >= row.created_at',
     replace: '',
     test: PUBLICATION_ENDS,
     name: 'before it under the id',
-  },
-  {
-    guard: 'What a person says while something is published stays his, whatever id the adapter answers.',
-    file: 'src/modules/integrations/extmsg/outbound/publication-ends.ts',
-    find: ' && (actor.is_bot || text === row.body.trim())',
-    replace: '',
-    test: PUBLICATION_ENDS,
-    name: 'stands beside what a person said meanwhile',
   },
   {
     guard: 'What an agent says is kept, also under an id that the conversation has.',

@@ -148,7 +148,7 @@ export class PublicationEnds {
   }
 }
 
-/** It came after the publication was taken, and says what that says; a provider may give what a bot has said another form. */
-function isEcho({ kind, created_at, text, actor }: EntryRow, row: PublicationRow): boolean {
-  return kind === 'inbound' && created_at >= row.created_at && (actor.is_bot || text === row.body.trim());
+/** It came after the publication was taken. Its text proves nothing: providers give what they send back another form. */
+function isEcho({ kind, created_at }: EntryRow, row: PublicationRow): boolean {
+  return kind === 'inbound' && created_at >= row.created_at;
 }
