@@ -861,6 +861,14 @@ export const SESSIONS: readonly Guard[] = [
     name: 'goes to the next one of the name',
   },
   {
+    guard: 'Whoever has a session woken whose name stands for another agent has the next one of that name run.',
+    file: 'src/modules/runners/pools/pool-succession.ts',
+    find: 'asked !== null && ASKED.has(asked) ? asked : undefined',
+    replace: 'undefined',
+    test: 'src/modules/runners/pools/named-agents.db-spec.ts',
+    name: 'a wish that the old one runs',
+  },
+  {
     guard: 'No worker starts a session whose name stands for another agent for what waits for it.',
     file: 'src/modules/runners/runners/session-claims.ts',
     find: 'return config !== undefined && hasOtherAgent(config, candidate);',

@@ -59,6 +59,25 @@ it('what the old one holds is given back', async () => {
   expect(await front()).toMatchObject({ agent: 'other' });
 });
 
+// Guard: whoever has asked for a session of the name was told that it is woken.
+it.each(['explicit', 'reset'])('a wish that the old one runs (%s) is one that the next one does', async (wish) => {
+  await fixture.pass();
+  const old = await front();
+  await sql`update sessions set state = 'asleep', wake_request = ${wish}`.execute(fixture.db);
+  name('other', 'on_demand');
+  await fixture.settle();
+  expect(await fixture.row(old.pk)).toMatchObject({ state: 'closed', close_code: 'reconfigured' });
+  expect(await front()).toMatchObject({ agent: 'other', named_identity: 'front', state: 'start-pending', wake_request: wish });
+});
+
+it('nobody begins the next one of a name on demand that nobody has asked for', async () => {
+  await fixture.pass();
+  await sql`update sessions set state = 'asleep', wake_request = null`.execute(fixture.db);
+  name('other', 'on_demand');
+  await fixture.settle();
+  expect(await fixture.open()).toEqual([]);
+});
+
 describe('what was sent to the old one and waits', () => {
   const queued = async (pk: number): Promise<string[]> =>
     (

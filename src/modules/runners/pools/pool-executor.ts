@@ -211,7 +211,7 @@ export class PoolExecutor {
     return 'done';
   }
 
-  /** What was sent to one whose name stands for another agent by now, and was not delivered, is for the session that takes its place. */
+  /** What was sent to one whose name stands for another agent by now, and was not delivered, is for the session that takes its place; so is a wish that it runs. */
   async end(
     { changes, config }: Pick<Carrying, 'changes' | 'config'>,
     row: SessionRow,

@@ -4,7 +4,11 @@ import type { MessageQueue } from '../../sessions/messages/message-queue.service
 import type { NamedSessions } from '../../sessions/session-names/named-sessions.service.js';
 import type { SessionChanges } from '../../sessions/session-store/session-changes.js';
 import type { SessionRow } from '../../sessions/session-store/session-row.js';
+import type { WakeRequest } from '../../sessions/session-store/session-states.js';
 import type { PoolStateRepository } from './pool-state.repository.js';
+
+/** People and programs ask for a session to run so; what else wakes one is decided anew for the next. */
+const ASKED: ReadonlySet<WakeRequest> = new Set(['explicit', 'reset']);
 
 interface Rooms {
   readonly repository: PoolStateRepository;
@@ -13,8 +17,8 @@ interface Rooms {
 }
 
 /**
- * Makes the next session of a name, right before the one that has it ends, where something was sent to that one and waits: the next one gets it. Where it cannot be made,
- * messages fail with their session.
+ * Makes the next session of a name, right before the one that has it ends, where something was sent to that one and waits, or somebody has asked for it to run: the next
+ * one gets it, and runs. Where it cannot be made, messages fail with their session.
  */
 export async function handOver(
   changes: SessionChanges,
@@ -22,11 +26,13 @@ export async function handOver(
   row: SessionRow,
   { repository, messages, named }: Rooms,
 ): Promise<void> {
-  const { named_identity: identity } = row;
-  if (identity === null || !(await messages.hasForNext(changes, row))) return;
+  const { named_identity: identity, wake_request: asked } = row;
+  if (identity === null) return;
+  const wake = (await messages.hasForNext(changes, row)) ? 'message' : asked !== null && ASKED.has(asked) ? asked : undefined;
+  if (wake === undefined) return;
   await repository.savepoint(changes.tx);
   try {
-    await messages.handOver(changes, row, await named.succeed(changes, config, identity, row, { wake: 'message' }));
+    await messages.handOver(changes, row, await named.succeed(changes, config, identity, row, { wake }));
   } catch (error) {
     if (!(error instanceof ProblemError)) throw error;
     await repository.rollback(changes.tx);
