@@ -136,6 +136,14 @@ describe('CityInitializer', () => {
     expect(seen.size).toBe(6);
   });
 
+  it('hashes the same files as the release before, beside which it runs', async () => {
+    await rm(dir, { recursive: true });
+    await write('city.toml', '[workspace]\n');
+    await write('packs/p/pack.toml', 'p');
+    await write('prompts/x.md', 'x');
+    expect(await configHash(dir)).toBe('e149241474bea6a8fde436b0600650c849f948dd3cddd1329a379465a1a19968');
+  });
+
   it('hashes no more than composing reads, of all folders together, and not longer than anybody wants it', async () => {
     await write('agents/a/prompt.md', 'a');
     await write('prompts/p.md', 'p');
