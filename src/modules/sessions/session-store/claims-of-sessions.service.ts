@@ -45,9 +45,9 @@ export class ClaimsOfSessions {
    * What is assigned to a session by a name that it has no more is assigned to it by the other one: nobody would be given it otherwise. What it has begun goes on under its
    * claim. All of it at once, however much that is: the old name may be another session's as soon as this one has committed.
    */
-  async rename(work: Work, { id: session, session_name: own }: SessionRow, from: string, to: string): Promise<void> {
+  async rename(work: Work, { id: session, session_name: own, past_aliases: past }: SessionRow, from: string, to: string): Promise<void> {
     for (;;) {
-      const whose = { name: from, session, names: [session, own, from] };
+      const whose = { name: from, session, names: [session, own, from, ...past] };
       const ids = await this.repository.assignedBy(work.tx, work.city.streamId, whose, BEADS_AT_ONCE);
       await work.updateAll(ids, { assignee: to, sameOwner: true });
       if (ids.length < BEADS_AT_ONCE) return;

@@ -89,6 +89,12 @@ describe('another alias of a session', () => {
     expect(await of(begun)).toMatchObject({ assignee: takes ? 'night' : 'day', attempts: 1 });
   });
 
+  it('takes along what was begun by an alias of before', async () => {
+    const begun = await bead('day', { 'gc.session_name': 'day' });
+    for (const alias of ['night', 'dusk']) await call(alias);
+    expect(await of(begun)).toMatchObject({ assignee: 'dusk' });
+  });
+
   it('takes all of it, however much that is', async () => {
     await sql`insert into beads (stream_id, id, title, assignee) select ${fixture.city.streamId}, 'al-x' || g, 'work', 'day'
       from generate_series(1, ${BEADS_AT_ONCE + 1}::int) g`.execute(fixture.db);

@@ -128,7 +128,7 @@ export class SessionsController {
     example: { title: 'My session' },
     summary: 'Change the title or the alias of a session',
     description:
-      'An empty alias takes it away. What a session was called before reserves nothing; beads that are assigned by it follow the session.',
+      'An empty alias takes it away. What a session was called before reserves nothing; open beads that are assigned by it follow the session, whoever has assigned them.',
     tag,
     response: SessionResponse,
     problems: [...missing, 'invalid_request', 'forbidden', 'conflict', 'unavailable'],
