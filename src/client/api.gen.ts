@@ -2903,7 +2903,7 @@ export interface paths {
         head?: never;
         /**
          * Change the title or the alias of a session
-         * @description An empty alias takes it away. What a session was called before reserves nothing; beads that are assigned by it follow the session.
+         * @description An empty alias takes it away. What a session was called before reserves nothing; open beads that are assigned by it follow the session, whoever has assigned them.
          */
         patch: operations["patch-v0-city-by-city-name-session-by-id"];
         trace?: never;
