@@ -2303,8 +2303,8 @@ AS $function$
       if v_key is not null then
         insert into idempotency_keys as k (scope, operation, key, body_hash, status, body)
         values (p_city, 'create-bead', v_key, decode(p_item ->> 'hash', 'hex'), 201, v_json)
-        on conflict (scope, operation, key) do update set body_hash = excluded.body_hash, status = excluded.status, body = excluded.body, created_at = now()
-          where k.created_at <= now() - interval '24 hours';
+        on conflict (scope, operation, key) do update set body_hash = excluded.body_hash, body = excluded.body, created_at = now(),
+          status = case when k.created_at <= now() - interval '24 hours' then excluded.status end;
       end if;
       outcome := 'created';
       bead := v_json::text;
@@ -2396,8 +2396,8 @@ AS $function$
       ), kept as (
         insert into idempotency_keys as k (scope, operation, key, body_hash, status, body)
         select m.city, 'create-bead', m.key, decode(m.hash, 'hex'), 201, m.json from made m where m.key is not null
-        on conflict (scope, operation, key) do update set body_hash = excluded.body_hash, status = excluded.status, body = excluded.body, created_at = now()
-          where k.created_at <= now() - interval '24 hours'
+        on conflict (scope, operation, key) do update set body_hash = excluded.body_hash, body = excluded.body, created_at = now(),
+          status = case when k.created_at <= now() - interval '24 hours' then excluded.status end
       ), recorded as (
         insert into audit_records (request_id, key_id, actor, session_id, session_city, address, operation, method, path, city, ids, status, code,
           reason, operation_request_id)
@@ -2483,8 +2483,8 @@ AS $function$
       if v_key is not null then
         insert into idempotency_keys as k (scope, operation, key, body_hash, status, body)
         values (p_city, 'emit-event', v_key, decode(p_event ->> 'hash', 'hex'), 201, json_build_object('status', 'recorded', 'seq', v_seq))
-        on conflict (scope, operation, key) do update set body_hash = excluded.body_hash, status = excluded.status, body = excluded.body, created_at = now()
-          where k.created_at <= now() - interval '24 hours';
+        on conflict (scope, operation, key) do update set body_hash = excluded.body_hash, body = excluded.body, created_at = now(),
+          status = case when k.created_at <= now() - interval '24 hours' then excluded.status end;
       end if;
       return query select 0, 'recorded', v_seq;
     end $function$;
@@ -2550,8 +2550,8 @@ AS $function$
           insert into idempotency_keys as k (scope, operation, key, body_hash, status, body)
           select n.stream, 'emit-event', n.key, n.body_hash, 201, json_build_object('status', 'recorded', 'seq', n.seq)
           from numbered n where n.key is not null
-          on conflict (scope, operation, key) do update set body_hash = excluded.body_hash, status = excluded.status, body = excluded.body, created_at = now()
-            where k.created_at <= now() - interval '24 hours'
+          on conflict (scope, operation, key) do update set body_hash = excluded.body_hash, body = excluded.body, created_at = now(),
+            status = case when k.created_at <= now() - interval '24 hours' then excluded.status end
         ), recorded as (
           insert into audit_records (request_id, key_id, actor, session_id, session_city, address, operation, method, path, city, ids, status, code,
             reason, operation_request_id)

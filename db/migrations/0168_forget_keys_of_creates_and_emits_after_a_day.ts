@@ -9,14 +9,15 @@ interface Parts {
 
 /**
  * An answer that was stored a day ago counts no more, also where nobody has removed it yet, as with every other operation. How old it is stands there so that no
- * plan looks for it by its age.
+ * plan looks for it by its age. One that counts refuses everything that is written beside it, as its status may not be null: who has looked for it would have found it
+ * behind the lock.
  */
 const NOW: Parts = {
   live: " and i.created_at + interval '24 hours' > now()",
   as: ' as k',
   kept: (indent) => `
-${indent}on conflict (scope, operation, key) do update set body_hash = excluded.body_hash, status = excluded.status, body = excluded.body, created_at = now()
-${indent}  where k.created_at <= now() - interval '24 hours'`,
+${indent}on conflict (scope, operation, key) do update set body_hash = excluded.body_hash, body = excluded.body, created_at = now(),
+${indent}  status = case when k.created_at <= now() - interval '24 hours' then excluded.status end`,
 };
 const BEFORE: Parts = { live: '', as: '', kept: () => '' };
 

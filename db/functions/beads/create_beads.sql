@@ -80,8 +80,8 @@ begin
   ), kept as (
     insert into idempotency_keys as k (scope, operation, key, body_hash, status, body)
     select m.city, 'create-bead', m.key, decode(m.hash, 'hex'), 201, m.json from made m where m.key is not null
-    on conflict (scope, operation, key) do update set body_hash = excluded.body_hash, status = excluded.status, body = excluded.body, created_at = now()
-      where k.created_at <= now() - interval '24 hours'
+    on conflict (scope, operation, key) do update set body_hash = excluded.body_hash, body = excluded.body, created_at = now(),
+      status = case when k.created_at <= now() - interval '24 hours' then excluded.status end
   ), recorded as (
     insert into audit_records (request_id, key_id, actor, session_id, session_city, address, operation, method, path, city, ids, status, code,
       reason, operation_request_id)

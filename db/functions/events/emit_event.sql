@@ -39,8 +39,8 @@ begin
   if v_key is not null then
     insert into idempotency_keys as k (scope, operation, key, body_hash, status, body)
     values (p_city, 'emit-event', v_key, decode(p_event ->> 'hash', 'hex'), 201, json_build_object('status', 'recorded', 'seq', v_seq))
-    on conflict (scope, operation, key) do update set body_hash = excluded.body_hash, status = excluded.status, body = excluded.body, created_at = now()
-      where k.created_at <= now() - interval '24 hours';
+    on conflict (scope, operation, key) do update set body_hash = excluded.body_hash, body = excluded.body, created_at = now(),
+      status = case when k.created_at <= now() - interval '24 hours' then excluded.status end;
   end if;
   return query select 0, 'recorded', v_seq;
 end $$;

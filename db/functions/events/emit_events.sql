@@ -54,8 +54,8 @@ begin
       insert into idempotency_keys as k (scope, operation, key, body_hash, status, body)
       select n.stream, 'emit-event', n.key, n.body_hash, 201, json_build_object('status', 'recorded', 'seq', n.seq)
       from numbered n where n.key is not null
-      on conflict (scope, operation, key) do update set body_hash = excluded.body_hash, status = excluded.status, body = excluded.body, created_at = now()
-        where k.created_at <= now() - interval '24 hours'
+      on conflict (scope, operation, key) do update set body_hash = excluded.body_hash, body = excluded.body, created_at = now(),
+        status = case when k.created_at <= now() - interval '24 hours' then excluded.status end
     ), recorded as (
       insert into audit_records (request_id, key_id, actor, session_id, session_city, address, operation, method, path, city, ids, status, code,
         reason, operation_request_id)
