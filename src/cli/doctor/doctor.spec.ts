@@ -163,6 +163,12 @@ describe('svc doctor', () => {
     expect(found.find(({ name }) => name === 'runner gone')!.message).toContain('not heard of for 38');
     expect(found.find(({ name }) => name === 'room')!.message).toBe('1 of 2 sessions');
     await server!.close();
+    // It is about to be written off, as one that a restore has brought back.
+    const soon = await doctor(info(), [runner({ host: 'gone', lease_age_s: 12 }), runner()]);
+    expect([statusOf(soon, 'runner gone'), statusOf(soon, 'runner here')]).toEqual([undefined, 'ok']);
+    await server!.close();
+    expect(statusOf(await doctor(info(), [runner({ host: 'gone', lease_age_s: 12 })]), 'runner gone')).toBe('failed');
+    await server!.close();
     const none = await doctor(info(), [runner({ host: 'gone', lease_age_s: 38 })]);
     expect([statusOf(none, 'runner gone'), statusOf(none, 'runners'), statusOf(none, 'room')]).toEqual(['failed', 'failed', undefined]);
   });

@@ -124,15 +124,18 @@ function processes({ processes: all, partial }: Deployment, version: string): Fo
   return [ok('processes', said)];
 }
 
+/** A runner whose lease is over and of whom no other worker writes that it is lost. One that a restore has brought back is written off until then. */
+const WRITTEN_OFF_MS = RUNNER_LEASE_MS * 2;
+
 /** The workers that run agents, and what walls these off. */
 export async function runners(api: Api): Promise<Found[]> {
   const { data } = await ask(api, (signal) => api.http.GET('/v0/runners', { signal }));
   const all = data.items ?? [];
   const taking = all.filter(({ state }) => state === 'active');
-  // When a lease is over other workers write that its runner is lost. Where there are none, it is `active` still.
-  const isHeard = ({ lease_age_s: age }: Schemas['Runner']): boolean => age * 1_000 <= RUNNER_LEASE_MS;
-  const active = taking.filter(isHeard);
-  const silent = taking.filter((one) => !isHeard(one)).map(unheard);
+  // When a lease is over other workers write that its runner is lost, some seconds later. Where there are none, it is `active` still.
+  const ageMs = ({ lease_age_s: age }: Schemas['Runner']): number => age * 1_000;
+  const active = taking.filter((one) => ageMs(one) <= RUNNER_LEASE_MS);
+  const silent = taking.filter((one) => ageMs(one) > (active.length > 0 ? WRITTEN_OFF_MS : RUNNER_LEASE_MS)).map(unheard);
   if (active.length === 0) return [...silent, failed('runners', 'none: no agent is started', 'SVC_ROLE=worker svc serve')];
   const found = [...silent, ...active.map(runner)];
   const [held, room] = [sum(active.map((one) => one.sessions)), sum(active.map((one) => one.capacity))];
