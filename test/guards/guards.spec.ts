@@ -1,4 +1,4 @@
-import { access } from 'node:fs/promises';
+import { access, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { GUARDS } from './all.js';
@@ -15,4 +15,24 @@ describe('the list of guards', () => {
     );
     expect(failed).toEqual([]);
   });
+
+  // What a later migration makes anew is as it was, whatever is taken out of the one before.
+  it('names the last migration that has the text', async () => {
+    const folder = 'db/migrations/';
+    const names = (await readdir(join(ROOT, folder))).sort();
+    const texts = await Promise.all(names.map((name) => readFile(join(ROOT, folder, name), 'utf8')));
+    const textOf = new Map(names.map((name, n) => [folder + name, texts[n]!]));
+    const overtaken = GUARDS.filter(({ file }) => file.startsWith(folder)).flatMap(({ guard, file, find }) => {
+      const [of] = functionsWith(textOf.get(file)!, find);
+      const later = [...textOf].filter(([name, text]) => name > file && of !== undefined && functionsWith(text, find).includes(of));
+      return later.map(([name]) => `${guard} ${name} makes ${of} anew`);
+    });
+    expect(overtaken).toEqual([]);
+  });
 });
+
+/** The functions of a migration in which a text stands. */
+function functionsWith(migration: string, text: string): string[] {
+  const made = migration.split(/^\s*create (?:or replace )?function (?=\w+\()/m).slice(1);
+  return made.filter((body) => body.includes(text)).map((body) => body.slice(0, body.indexOf('(')));
+}
