@@ -18,9 +18,9 @@ export const EVENT_LOG_GUARDS: readonly Guard[] = [
   },
   {
     guard: 'Appends lock their streams in the order of names, so that two never wait for each other.',
-    file: 'db/migrations/0001_create_event_log.ts',
-    find: `select distinct (e ->> 'stream') collate "C" as name from jsonb_array_elements(p_events) e order by name loop`,
-    replace: `select (e.value ->> 'stream') collate "C" as name from jsonb_array_elements(p_events) with ordinality e group by 1 order by min(e.ordinality) loop`,
+    file: 'db/migrations/0120_append_single_events_sooner.ts',
+    find: 'from unnest(v_ids) l(id);',
+    replace: 'from (select u.id from unnest(v_ids, v_lasts) u(id, last) order by u.last offset 0) l;',
     test: EVENT_LOG,
   },
   {

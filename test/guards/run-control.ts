@@ -313,9 +313,10 @@ export const RUN_CONTROL: readonly Guard[] = [
   },
   {
     guard: 'The time of a round runs for all of its steps.',
-    file: 'db/migrations/0045_count_run_steps_together.ts',
-    find: 'and s.made_by = f.made_by and s.round = f.round and s.due_at is null',
-    replace: 'and s.bead_id = f.bead_id',
+    file: 'db/migrations/0131_start_clocks_of_nested_rounds.ts',
+    find: 'from begun b where b.limit_ms is not null and b.due_at is null) f\n      where',
+    replace:
+      'from begun b where b.limit_ms is not null and b.due_at is null) f\n      where s.bead_id in (select b.bead_id from begun b) and',
     test: LIMITS,
   },
   {

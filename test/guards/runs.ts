@@ -461,9 +461,10 @@ export const RUN_GUARDS: readonly Guard[] = [
   },
   {
     guard: 'Steps are counted where beads change.',
-    file: 'db/migrations/0045_count_run_steps_together.ts',
-    find: "sum(b.sign * (b.status = 'in_progress')::integer)::integer as active,",
-    replace: '0 as active,',
+    file: 'db/migrations/0131_start_clocks_of_nested_rounds.ts',
+    find: '<> (0, 0, 0);\n      -- The first step of a round that is begun starts its clock, for all of its steps, and so',
+    replace:
+      '<> (0, 0, 0) and d.active is null;\n      -- The first step of a round that is begun starts its clock, for all of its steps, and so',
     test: KEEPER,
   },
   {
