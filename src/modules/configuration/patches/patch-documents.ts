@@ -47,11 +47,14 @@ export function dropPatch(document: Document, kind: PatchedKind, target: string)
  * Answers whether there was anything to take: `uncover` answers it of each patch.
  */
 export function uncoverIn(document: Document, kind: PatchedKind, target: string, uncover: (patch: Document) => boolean): boolean {
+  const entries = isTable(document.patches) ? document.patches[kind] : undefined;
+  // What is no list of patches hides nothing: composing says what is wrong with it.
+  if (!Array.isArray(entries)) return false;
   let found = false;
-  const left = entriesOf(document, kind).filter((entry) => {
-    if (patchTarget(entry) !== target || !uncover(entry)) return true;
+  const left = (entries as Document[]).filter((entry) => {
+    if (!isTable(entry) || patchTarget(entry) !== target || !uncover(entry)) return true;
     found = true;
-    return Object.keys(entry).some((key) => key !== 'name');
+    return Object.keys(entry).some((key) => key !== 'name' && key !== 'dir');
   });
   if (found) putEntries(document, kind, left);
   return found;

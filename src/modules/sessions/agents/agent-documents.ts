@@ -1,7 +1,7 @@
 import { problem } from '../../../contract/problems.js';
 import type { AgentConfig } from '../../files/composition/city-config.js';
 import { isTable, type Document } from '../../configuration/config/documents.js';
-import { targetOf } from './agent-users.js';
+import { uncoverIn } from '../../configuration/patches/patch-documents.js';
 
 /** What a change says of an agent's keys; null takes one out. */
 export type Changes = ReadonlyMap<string, string | number | boolean | null>;
@@ -49,20 +49,12 @@ export function isOfAllRigs(document: Document, agent: AgentConfig): boolean {
  * would change nothing. Answers whether there was anything to take.
  */
 export function uncover(document: Document, agent: AgentConfig, keys: Iterable<string>): boolean {
-  const patches = document.patches;
-  if (!isTable(patches) || !Array.isArray(patches.agent)) return false;
   const given = [...keys];
-  let found = false;
-  const left = (patches.agent as Document[]).filter((patch) => {
-    if (!isTable(patch) || targetOf(patch) !== agent.qualified_name) return true;
-    for (const key of given) if (key in patch) found = delete patch[key];
-    return Object.keys(patch).some((key) => key !== 'name' && key !== 'dir');
+  return uncoverIn(document, 'agent', agent.qualified_name, (patch) => {
+    const found = given.filter((key) => Object.hasOwn(patch, key));
+    for (const key of found) delete patch[key];
+    return found.length > 0;
   });
-  if (!found) return false;
-  if (left.length > 0) patches.agent = left;
-  else delete patches.agent;
-  if (Object.keys(patches).length === 0) delete document.patches;
-  return true;
 }
 
 function agentsOf({ agent }: Document): Document[] {
