@@ -1,3 +1,5 @@
+import { availableParallelism } from 'node:os';
+
 /** Four sizes of tests, one runner: test/runner runs them as Node runs the product. */
 const base = {
   testRunner: '<rootDir>/test/runner/runner.mjs',
@@ -38,8 +40,8 @@ export default {
     ...(process.env.SVC_TEST_DEEP === '1' ? deep : []),
   ],
   testSequencer: '<rootDir>/test/runner/sequencer.mjs',
-  // Two cores: some of the tests wait.
-  maxWorkers: 4,
+  // Four on two cores, as some of the tests wait; no more than the test server has connections for.
+  maxWorkers: Math.min(8, Math.max(4, availableParallelism())),
   // A worker's heap is collected late; what it has loaded takes a second to load again.
   workerIdleMemoryLimit: '1GB',
   // The first to run in a checkout writes down what it has compiled when it ends.

@@ -53,7 +53,7 @@ const SETTINGS = {
   log_checkpoints: 'off',
   log_min_error_statement: 'panic',
 };
-const THROW_AWAY = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '400', autovacuum: 'off' };
+const THROW_AWAY = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '800', autovacuum: 'off' };
 
 /** @throws DirectoryInUse when another supervisor runs on `dataDir`; Error with the server's last lines when it does not start. */
 export async function startEmbedded(dataDir: string, options: EmbeddedOptions = {}): Promise<EmbeddedPostgres> {
