@@ -119,7 +119,7 @@ export const STREAMS: readonly Guard[] = [
   },
   {
     guard: 'A position from before a city joined is refused where the log no longer holds what it said first.',
-    file: 'src/platform/streams/event-streams.ts',
+    file: 'src/platform/streams/feed-starts.ts',
     find: 'if ((named !== undefined || isNew) && pos < s.head)',
     replace: 'if (named !== undefined && pos < s.head)',
     test: 'src/platform/streams/event-streams.db-spec.ts',
@@ -151,8 +151,8 @@ export const STREAMS: readonly Guard[] = [
   },
   {
     guard: 'A position in a feed of which the log no longer holds a part is refused.',
-    file: 'src/platform/streams/event-streams.ts',
-    find: 'if (row !== undefined && pos < row.floor) throw expired(format(row, row.floor));',
+    file: 'src/platform/streams/feed-starts.ts',
+    find: 'if (row !== undefined && pos < row.floor) throw expired(`${row.name}:${row.floor}`);',
     replace: '',
     test: 'src/platform/streams/event-streams.db-spec.ts',
     name: 'refuses malformed, future and expired ones',
@@ -199,7 +199,7 @@ export const STREAMS: readonly Guard[] = [
   },
   {
     guard: 'Who has missed too many cities that came and went is told so, and not of each.',
-    file: 'src/platform/streams/event-streams.ts',
+    file: 'src/platform/streams/feed-starts.ts',
     find: 'if (rows.length > this.mostMissed) throw',
     replace: 'if (rows.length < 0) throw',
     test: 'src/platform/streams/joining.db-spec.ts',
@@ -247,7 +247,7 @@ export const STREAMS: readonly Guard[] = [
   },
   {
     guard: 'A client that may not see a city learns nothing of it through a cursor.',
-    file: 'src/platform/streams/event-streams.ts',
+    file: 'src/platform/streams/feed-starts.ts',
     find: 'if (cities !== undefined && !cities.includes(row.name)) continue;',
     replace: '',
     test: 'test/e2e/authorization.e2e-spec.ts',
@@ -348,7 +348,7 @@ export const STREAMS: readonly Guard[] = [
   },
   {
     guard: 'A position names no more cities that have left than may be told of.',
-    file: 'src/platform/streams/event-streams.ts',
+    file: 'src/platform/streams/feed-starts.ts',
     find: 'if (++behind > this.mostMissed) throw',
     replace: 'if (++behind < 0) throw',
     test: 'src/platform/streams/joining.db-spec.ts',
@@ -657,7 +657,7 @@ export const STREAMS: readonly Guard[] = [
   },
   {
     guard: 'Who opens the feed while a process has not read its streams anew is told to try again.',
-    file: 'src/platform/streams/event-streams.ts',
+    file: 'src/platform/streams/feed-starts.ts',
     find: "if (supervisor === undefined) throw problem('unavailable', 'the event log is being read anew, try again');",
     replace: "if (supervisor === undefined) throw new TypeError('the supervisor has no stream');",
     test: EPOCHS,
@@ -726,7 +726,7 @@ export const STREAMS: readonly Guard[] = [
   },
   {
     guard: 'Who comes back is told of a city that joined and left while he was away.',
-    file: 'src/platform/streams/event-streams.ts',
+    file: 'src/platform/streams/feed-starts.ts',
     find: 'if (since !== undefined && since < supervisor.head) await',
     replace: 'if (since !== undefined && since < 0) await',
     test: 'src/platform/streams/joining.db-spec.ts',
@@ -734,7 +734,7 @@ export const STREAMS: readonly Guard[] = [
   },
   {
     guard: 'Who is told of a city that has left is told of it once.',
-    file: 'src/platform/streams/event-streams.ts',
+    file: 'src/platform/streams/feed-starts.ts',
     find: 'gone: row, stays: true }',
     replace: 'gone: row }',
     test: 'src/platform/streams/joining.db-spec.ts',
@@ -742,7 +742,7 @@ export const STREAMS: readonly Guard[] = [
   },
   {
     guard: 'Who breaks off while he is told of a city that has left is told of it once.',
-    file: 'src/platform/streams/event-streams.ts',
+    file: 'src/platform/streams/feed-starts.ts',
     find: 'stays: since !== undefined && row.joined_supervisor_seq >= since }',
     replace: 'stays: since === -1 }',
     test: 'src/platform/streams/joining.db-spec.ts',

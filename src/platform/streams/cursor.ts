@@ -27,6 +27,11 @@ export function ahead(what: string, position: string, newest: string, goOn = new
   return problem('cursor_ahead', `${what} is ahead of the log: ${position}, which has nothing after ${newest}; go on from ${goOn}`);
 }
 
+/** A position after which the log has dropped something. `oldest` is the first that it still has. */
+export function expired(oldest: string): Error {
+  return problem('cursor_expired', `the log no longer holds this position; the oldest position is ${oldest}`);
+}
+
 /**
  * Cities that joined and left while a client was away, of which it may still be told: its ids name each of them until all is told, and each piece of that may
  * have a row of its own with all of them.

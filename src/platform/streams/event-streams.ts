@@ -5,16 +5,14 @@ import { problem, ProblemError } from '../../contract/problems.js';
 import { SUPERVISOR_STREAM } from '../../contract/scalars.js';
 import { AppConfig } from '../config/config.js';
 import { newestBefore, placeOf } from '../event-log/epochs.js';
-import { joinedSince } from '../event-log/joins.js';
 import { Failpoints } from '../failpoints/failpoints.js';
 import { whenGone } from '../http/leaving.js';
 import type { Channel } from './channel.js';
-import { ahead, formatComposite, isOpaque, missedTooMany, MOST_MISSED, parseComposite, parseSeq } from './cursor.js';
-import type { StreamState } from './feed-state.js';
-import { StreamHub, type Left, type SupervisorGroup } from './hub.js';
+import { ahead, expired, isOpaque, parseComposite, parseSeq } from './cursor.js';
+import { FeedStarts, type Start } from './feed-starts.js';
+import { StreamHub } from './hub.js';
 import { KeyWatch } from './key-watch.js';
 import { OpenFilters } from './open-filters.js';
-import { COMPOSITE_LIMIT } from './positions.js';
 import { retryFrame } from './sse.js';
 import { Subscriber, type Lag } from './subscriber.js';
 
@@ -65,8 +63,8 @@ function asked(lastEventId: string | undefined, query: string | undefined, name:
 export class EventStreams {
   /** Tests have fewer. */
   most = MAX_STREAMS;
-  mostMissed = MOST_MISSED;
   readonly filters = new OpenFilters();
+  readonly starts: FeedStarts;
   #open = 0;
 
   constructor(
@@ -74,7 +72,9 @@ export class EventStreams {
     private readonly config: AppConfig,
     private readonly failpoints: Failpoints,
     private readonly keys: KeyWatch,
-  ) {}
+  ) {
+    this.starts = new FeedStarts(hub);
+  }
 
   /** Streams that are open on this process, of every kind, and reads that wait. */
   get open(): number {
@@ -131,7 +131,7 @@ export class EventStreams {
     await this.#ready(() => this.hub.refresh());
     const filter = this.#filter(request.keyId, SUPERVISOR_STREAM, [request.cities, request.types]);
     const group = await this.hub.supervisorGroup(request.cities, request.types);
-    const start = position === undefined ? new Map<number, Start>() : await this.#starts(position.value, position.what, group, request);
+    const start = position === undefined ? new Map<number, Start>() : await this.starts.of({ ...position, ...request }, group);
     if (position === undefined) for (const { id } of group.source.streams) start.set(id, { pos: this.hub.streams.get(id)!.head });
     await this.hub.caughtUp();
     return this.#opening(group.channel, filter, (subscriber, waited) => {
@@ -162,129 +162,6 @@ export class EventStreams {
       }
       if (lag.size > 0) subscriber.lag = lag;
     });
-  }
-
-  /** Where each stream of the feed begins for a client with this cursor. */
-  async #starts(
-    value: string,
-    what: string,
-    group: SupervisorGroup,
-    { cities, keyId }: Pick<SupervisorStreamRequest, 'cities' | 'keyId'>,
-  ): Promise<Map<number, Start>> {
-    const wanted = await this.#wanted(value, what);
-    const supervisor = this.hub.stream(SUPERVISOR_STREAM);
-    // Meanwhile an epoch has begun, and the process has not read its streams anew.
-    if (supervisor === undefined) throw problem('unavailable', 'the event log is being read anew, try again');
-    const since = wanted.get(supervisor.id);
-    const starts = new Map<number, Start>();
-    const old: { stream: Pick<StreamState, 'id' | 'name'>; pos: number }[] = [];
-    const asked: Asked[] = [];
-    for (const { id } of group.source.streams) {
-      const s = this.hub.streams.get(id)!;
-      const named = wanted.get(id);
-      wanted.delete(id);
-      const isNew = named === undefined && since !== undefined && s.joinedSupervisorSeq >= since;
-      const pos = placeOf(s.ends, named ?? (isNew ? joinedSince(s, since) : s.head));
-      if (named !== undefined) asked.push({ id, name: s.name, pos, newest: newestBefore(s, pos) });
-      // What a new one said first may have been dropped, too.
-      if ((named !== undefined || isNew) && pos < s.head) old.push({ stream: s, pos });
-      // It may leave before all is told.
-      starts.set(id, { pos, stays: since !== undefined && s.joinedSupervisorSeq >= since });
-    }
-    await this.#gone(wanted, since, what, cities, starts, old, asked);
-    if (since !== undefined && since < supervisor.head) await this.#missed(since, what, cities, wanted, starts, old);
-    await this.#assertThere(what, isOpaque(value), asked, keyId);
-    await this.#assertKept(old, (s, floor) => `${s.name}:${floor}`);
-    return starts;
-  }
-
-  /** Streams that a cursor names and the feed no longer has: what they still had to say is delivered. @throws 410 as `#missed` */
-  async #gone(
-    wanted: ReadonlyMap<number, number>,
-    since: number | undefined,
-    what: string,
-    cities: readonly string[] | undefined,
-    starts: Map<number, Start>,
-    old: { stream: Pick<StreamState, 'id' | 'name'>; pos: number }[],
-    asked: Asked[],
-  ): Promise<void> {
-    const ids = [...wanted.keys()].filter((id) => !this.hub.streams.has(id));
-    if (ids.length === 0) return;
-    let behind = 0;
-    for (const row of await this.hub.learning(this.hub.repository.byId(ids))) {
-      // Not even the head of a city that the client may not see, or has not asked for, shows in an id or a refusal.
-      if (cities !== undefined && !cities.includes(row.name)) continue;
-      const pos = placeOf(row.ends, wanted.get(row.id)!);
-      asked.push({ id: row.id, name: row.name, pos, newest: newestBefore(row, pos) });
-      // Also when the client has all of it: the stream may be learned, or say more, before the client is in its place.
-      starts.set(row.id, { pos, gone: row, stays: since !== undefined && row.joined_supervisor_seq >= since });
-      if (pos >= row.head) continue;
-      if (++behind > this.mostMissed) throw missedTooMany(what, this.mostMissed, LIST);
-      old.push({ stream: row, pos });
-    }
-  }
-
-  /**
-   * Streams that joined after this event of the supervisor's and have left: whoever had come back in time would have been told of them.
-   *
-   * @throws 410 cursor_expired where they are too many
-   */
-  async #missed(
-    since: number,
-    what: string,
-    cities: readonly string[] | undefined,
-    wanted: ReadonlyMap<number, number>,
-    starts: Map<number, Start>,
-    old: { stream: Pick<StreamState, 'id' | 'name'>; pos: number }[],
-  ): Promise<void> {
-    const rows = await this.hub.learning(this.hub.repository.leftSince(since, this.mostMissed + 1, cities));
-    if (rows.length > this.mostMissed) throw missedTooMany(what, this.mostMissed, LIST);
-    for (const row of rows) {
-      if (wanted.has(row.id) || starts.has(row.id)) continue;
-      const pos = placeOf(row.ends, joinedSince({ joinedSeq: row.joined_seq, earlier: row.earlier }, since));
-      starts.set(row.id, { pos, gone: row, stays: true });
-      if (pos < row.head) old.push({ stream: row, pos });
-    }
-  }
-
-  /** The positions a cursor names, by stream id. Names that were never a stream here have no effect. */
-  async #wanted(value: string, what: string): Promise<Map<number, number>> {
-    if (isOpaque(value)) return this.hub.checkpoints.resolve(value, what);
-    const byId = new Map<number, number>();
-    const unknown: string[] = [];
-    const named = parseComposite(value, what);
-    for (const [name, seq] of named) {
-      const s = this.hub.stream(name);
-      if (s === undefined) unknown.push(name);
-      else byId.set(s.id, seq);
-    }
-    if (unknown.length > 0) for (const row of await this.hub.repository.byName(unknown)) byId.set(row.id, named.get(row.name)!);
-    return byId;
-  }
-
-  /** @throws 410 cursor_ahead, which says from where to go on: the same in all streams but those that do not have their positions. */
-  async #assertThere(what: string, wasOpaque: boolean, asked: readonly Asked[], keyId: string | undefined): Promise<void> {
-    const lost = asked.find(({ newest }) => newest !== undefined);
-    if (lost === undefined) return;
-    // Whoever has sent all names can be answered with them; nothing is stored for who makes them up.
-    const isShort = !wasOpaque || asked.length <= COMPOSITE_LIMIT;
-    const stored = isShort
-      ? undefined
-      : await this.hub.checkpoints.ownOf(keyId, new Map(asked.map(({ id, pos, newest }) => [id, newest ?? pos])));
-    const goOn = stored?.id() ?? formatComposite(new Map(asked.map(({ name, pos, newest }) => [name, newest ?? pos])));
-    throw ahead(what, `${lost.name}:${lost.pos}`, `${lost.name}:${lost.newest}`, goOn);
-  }
-
-  async #assertKept(
-    positions: readonly { readonly stream: Pick<StreamState, 'id' | 'name'>; readonly pos: number }[],
-    format: (stream: { name: string }, floor: number) => string,
-  ): Promise<void> {
-    if (positions.length === 0) return;
-    const floors = new Map((await this.hub.repository.byId(positions.map((p) => p.stream.id))).map((r) => [r.id, r]));
-    for (const { stream, pos } of positions) {
-      const row = floors.get(stream.id);
-      if (row !== undefined && pos < row.floor) throw expired(format(row, row.floor));
-    }
   }
 
   async #ready<T>(look: () => Promise<T>): Promise<T> {
@@ -403,27 +280,6 @@ interface OpenFilter {
   readonly isRefused: () => boolean;
   readonly add: () => () => void;
 }
-
-/** Where a client says that it is in a stream, and where it can go on when the stream has not got that. */
-interface Asked {
-  readonly id: number;
-  readonly name: string;
-  readonly pos: number;
-  readonly newest: number | undefined;
-}
-
-interface Start {
-  readonly pos: number;
-  /** Set when the stream has left the feed. */
-  readonly gone?: Left;
-  /** As in `Lag`. */
-  readonly stays?: boolean;
-}
-
-const LIST = 'list the events you miss';
-
-const expired = (oldest: string): ProblemError =>
-  problem('cursor_expired', `the log no longer holds this position; the oldest position is ${oldest}`);
 
 /** The ring index of the first frame after `pos`, when the ring reaches back that far. Seqs in it are consecutive. */
 function ringIndex(channel: Channel, pos: number): number | undefined {
