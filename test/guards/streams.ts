@@ -271,7 +271,7 @@ export const STREAMS: readonly Guard[] = [
   },
   {
     guard: 'Groups of the same cities have one scope.',
-    file: 'src/platform/streams/hub.ts',
+    file: 'src/platform/streams/feed-groups.ts',
     find: 'if (source.scope.key === key) return source.scope;',
     replace: 'if (source.scope.key === key && key === undefined) return source.scope;',
     test: 'src/platform/streams/event-streams.db-spec.ts',
@@ -774,7 +774,7 @@ export const STREAMS: readonly Guard[] = [
   },
   {
     guard: 'Who asks for all cities shares no frames with who asks for one of any name.',
-    file: 'src/platform/streams/hub.ts',
+    file: 'src/platform/streams/feed-groups.ts',
     find: 'const key = JSON.stringify(cities ?? null);',
     replace: "const key = cities?.join(',') ?? '*';",
     test: 'src/platform/streams/groups.db-spec.ts',
@@ -782,7 +782,7 @@ export const STREAMS: readonly Guard[] = [
   },
   {
     guard: 'Who asks for all kinds of a city shares no channel with who asks for one of any name.',
-    file: 'src/platform/streams/hub.ts',
+    file: 'src/platform/streams/feed-groups.ts',
     find: 'const key = JSON.stringify(types ?? null);',
     replace: "const key = types?.join(',') ?? '*';",
     test: 'src/platform/streams/groups.db-spec.ts',

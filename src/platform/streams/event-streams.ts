@@ -152,7 +152,7 @@ export class EventStreams {
           const at = { name: gone.name, head: upto, ends: gone.ends };
           // Of those that came and went there may be thousands: they take no place in the ids of all from who has left just now.
           if (stays) this.hub.left.set(id, at);
-          else this.hub.remember(id, at);
+          else this.hub.left.remember(id, at);
         }
       }
       for (const { id } of group.source.streams) {

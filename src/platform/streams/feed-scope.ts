@@ -2,6 +2,7 @@ import { SUPERVISOR_STREAM } from '../../contract/scalars.js';
 import type { EpochEnds } from '../event-log/epochs.js';
 import { taggedEnvelope } from '../event-log/wire.js';
 import type { Frame } from './channel.js';
+import type { LeftStreams } from './left-streams.js';
 import { frameText, keptBytes } from './sse.js';
 import type { WireRow } from './stream-log.repository.js';
 
@@ -15,12 +16,10 @@ export interface FeedStream {
 
 export interface Feed {
   readonly streams: ReadonlyMap<number, FeedStream>;
-  /** Streams that were part of it; some subscribers may still have to get what these said. */
-  readonly left: ReadonlyMap<number, { readonly name: string; readonly ends: EpochEnds }>;
-  /** Of them those that may still say something, a few at the most. */
-  lately(): Iterable<readonly [number, { readonly name: string; readonly head: number }]>;
   /** Changes whenever a stream joins or leaves. */
   readonly version: number;
+  /** Streams that were part of it; some subscribers may still have to get what these said. */
+  readonly left: LeftStreams;
 }
 
 /** What all groups of the same cities share, whatever kinds they want: the streams that their ids name, and the bytes of each frame. */

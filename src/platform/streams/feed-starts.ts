@@ -4,7 +4,9 @@ import { newestBefore, placeOf } from '../event-log/epochs.js';
 import { joinedSince } from '../event-log/joins.js';
 import { ahead, expired, formatComposite, isOpaque, missedTooMany, MOST_MISSED, parseComposite } from './cursor.js';
 import type { StreamState } from './feed-state.js';
-import type { Left, StreamHub, SupervisorGroup } from './hub.js';
+import type { SupervisorGroup } from './feed-groups.js';
+import type { StreamHub } from './hub.js';
+import type { Left } from './left-streams.js';
 import { COMPOSITE_LIMIT } from './positions.js';
 
 /** The cursor that a client of the feed comes back with. */

@@ -2,9 +2,8 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { problem } from '../../contract/problems.js';
 import { SUPERVISOR_STREAM } from '../../contract/scalars.js';
 import { AppConfig } from '../config/config.js';
-import { placeOf, type EpochEnds } from '../event-log/epochs.js';
+import { placeOf } from '../event-log/epochs.js';
 import { joinedSince } from '../event-log/joins.js';
-import { LATELY_MS } from '../event-log/event-log.js';
 import { MovedStreams } from '../event-log/moved.js';
 import { Lifecycle } from '../health/lifecycle.js';
 import { Metrics } from '../health/metrics.js';
@@ -13,19 +12,15 @@ import { AppLogger } from '../logging/logger.js';
 import { sleep } from '../time/clock.js';
 import { asking } from '../turns/asking.js';
 import { workFor } from '../turns/working.js';
-import { Channel, LOG_RING } from './channel.js';
 import { Checkpoints } from './checkpoints.js';
-import { CitySource, encodeCityFrame } from './city-source.js';
 import { Drain } from './drain.js';
-import { FeedScope, type Feed } from './feed-scope.js';
+import { FeedGroups, type SupervisorGroup } from './feed-groups.js';
+import type { Feed } from './feed-scope.js';
 import { StreamState, type CityGroup } from './feed-state.js';
 import { isTopic, type Hint } from './hint.js';
-import { forgetAbandoned, type Lingering } from './lingering.js';
+import { LeftStreams } from './left-streams.js';
 import { HintListener } from './listener.js';
-import { PageCache } from './page-cache.js';
-import { ringShare } from './ring-share.js';
 import { StreamLogRepository, type StreamRow, type WireRow } from './stream-log.repository.js';
-import { SupervisorSource } from './supervisor-source.js';
 import { COMPOSITE_LIMIT } from './positions.js';
 
 /** How often what is stored is asked whether it is old, and what nobody may resume from any more is dropped. */
@@ -38,20 +33,6 @@ const FETCH_EVENTS = 1_000;
 const FETCH_BYTES = 4 << 20;
 const SLICE_MS = 4;
 
-/** After one of these a city serves no streams any more; its open ones end cleanly. */
-const ENDING = new Set(['controller.stopped', 'city.unregister_requested']);
-
-/** A stream that has left the feed, and how far it was given to it. */
-export interface Left {
-  readonly name: string;
-  readonly head: number;
-  readonly ends: EpochEnds;
-}
-
-export interface SupervisorGroup extends Lingering {
-  readonly source: SupervisorSource;
-}
-
 /**
  * The process's one reader of the log: one fetch for all streams that moved, frames encoded once, subscribers
  * in groups of equal rights and filters. NOTIFY and local commits only wake it; each second it reads the heads
@@ -61,19 +42,12 @@ export interface SupervisorGroup extends Lingering {
 export class StreamHub implements Feed, OnModuleInit {
   readonly streams = new Map<number, StreamState>();
   version = 0;
+  readonly left = new LeftStreams(this.streams);
   readonly checkpoints: Checkpoints;
   readonly #byName = new Map<string, StreamState>();
-  /** Streams that have groups: the others cost a tick nothing. */
-  readonly #served = new Set<StreamState>();
-  readonly #groups = new Map<string, SupervisorGroup>();
-  #pages = new PageCache();
-  readonly #ring = { ...LOG_RING };
+  readonly #groups: FeedGroups;
   readonly #dirty = new Set<StreamState>();
   readonly #unknown = new Set<string>();
-  /** Where this feed left the streams that are no part of it now; it goes on from there when they come back. */
-  readonly left = new Map<number, Left>();
-  /** Those of them that left last. They may say more, so ids of few streams go on to name them. */
-  #lately: readonly { readonly id: number; readonly at: number }[] = [];
   #refreshing: Promise<void> | undefined;
   #nextRefresh: Promise<void> | undefined;
   #fullReadAt = -Infinity;
@@ -84,8 +58,6 @@ export class StreamHub implements Feed, OnModuleInit {
   #epochId: string | undefined;
   /** How often the log was found to be another one. What was read before the last time may be of the one before. */
   #logs = 0;
-  /** Channels that only finish what they have: nobody new joins them. */
-  readonly #finishing = new Set<Channel>();
   #stopped = false;
   readonly #stop = new AbortController();
   readonly #drain = new Drain(
@@ -97,7 +69,6 @@ export class StreamHub implements Feed, OnModuleInit {
     (error) => this.log.debug({ err: error }, 'events could not be read; trying again'),
     this.#stop.signal,
   );
-  private readonly sent;
 
   constructor(
     private readonly config: AppConfig,
@@ -109,7 +80,8 @@ export class StreamHub implements Feed, OnModuleInit {
     metrics: Metrics,
   ) {
     this.checkpoints = new Checkpoints(repository, log, () => new Map([...this.streams.values()].map((s) => [s.id, s.position])));
-    this.sent = metrics.counter({ name: 'svc_stream_frames_sent_total', help: 'Data frames handed to stream sockets' });
+    const sent = metrics.counter({ name: 'svc_stream_frames_sent_total', help: 'Data frames handed to stream sockets' });
+    this.#groups = new FeedGroups(this, repository, this.checkpoints, sent);
     const open = (): number => this.openStreams;
     const lag = (): number => this.readerLag;
     metrics.gauge({
@@ -139,11 +111,11 @@ export class StreamHub implements Feed, OnModuleInit {
       phase: 'streams',
       work: (signal) => this.#purge(signal),
     });
-    const ticking = setInterval(() => this.#tick(), TICK_MS);
+    const ticking = setInterval(() => this.#groups.tick(this.config.heartbeatMs), TICK_MS);
     this.lifecycle.onStop('streams', 'event streams', async () => {
       unlisten();
       clearInterval(ticking);
-      for (const channel of this.#channels()) channel.shutdown(new Date());
+      this.#groups.shutdown();
       this.#stopped = true;
       this.#stop.abort();
       await this.#drain.settled();
@@ -151,9 +123,7 @@ export class StreamHub implements Feed, OnModuleInit {
   }
 
   get openStreams(): number {
-    let open = 0;
-    for (const channel of this.#channels()) open += channel.size;
-    return open;
+    return this.#groups.openStreams;
   }
 
   get readerLag(): number {
@@ -219,39 +189,15 @@ export class StreamHub implements Feed, OnModuleInit {
   }
 
   cityGroup(stream: StreamState, types: readonly string[] | undefined): CityGroup {
-    const key = JSON.stringify(types ?? null);
-    let group = stream.groups.get(key);
-    if (group === undefined) {
-      if (!this.#hot(stream)) this.#begin(stream, stream.head);
-      const source = new CitySource(stream, types, this.repository, this.#pages);
-      group = { source, channel: new Channel(source, this.sent, this.#ring), types, idleSince: undefined };
-      stream.groups.set(key, group);
-      this.#served.add(stream);
-    }
-    group.idleSince = undefined;
-    return group;
+    if (!this.#groups.isHot(stream)) this.#begin(stream, stream.head);
+    return this.#groups.ofCity(stream, types);
   }
 
   async supervisorGroup(cities: readonly string[] | undefined, types: readonly string[] | undefined): Promise<SupervisorGroup> {
-    const key = JSON.stringify([cities ?? null, types ?? null]);
-    let group = this.#groups.get(key);
-    if (group === undefined) {
-      if (this.#groups.size === 0) this.#warmUp();
-      const source = new SupervisorSource(this, this.#scope(cities), types, this.repository, this.checkpoints);
-      group = { source, channel: new Channel(source, this.sent, this.#ring), idleSince: undefined };
-      source.channel = group.channel;
-      this.#groups.set(key, group);
-    }
-    group.idleSince = undefined;
+    if (!this.#groups.hasFeed) this.#warmUp();
+    const group = this.#groups.ofFeed(cities, types);
     if (group.source.streams.length > COMPOSITE_LIMIT) await this.checkpoints.prepare();
     return group;
-  }
-
-  /** Of groups of the same cities, so that what is published to all of them is made once. */
-  #scope(cities: readonly string[] | undefined): FeedScope {
-    const key = JSON.stringify(cities ?? null); // a city that is asked for may be called anything
-    for (const { source } of this.#groups.values()) if (source.scope.key === key) return source.scope;
-    return new FeedScope(key, cities, this);
   }
 
   /**
@@ -260,7 +206,6 @@ export class StreamHub implements Feed, OnModuleInit {
    */
   #warmUp(): void {
     this.left.clear();
-    this.#lately = [];
     for (const s of this.streams.values()) {
       if (s.groups.size === 0) this.#begin(s, s.known);
       if (s.head > s.position) this.#dirty.add(s);
@@ -276,16 +221,6 @@ export class StreamHub implements Feed, OnModuleInit {
     this.checkpoints.advance(s, position);
   }
 
-  *#channels(): Iterable<Channel> {
-    for (const group of this.#groups.values()) yield group.channel;
-    for (const s of this.#served) for (const group of s.groups.values()) yield group.channel;
-    yield* this.#finishing;
-  }
-
-  #hot(s: StreamState): boolean {
-    return s.groups.size > 0 || this.#groups.size > 0;
-  }
-
   #hint(hint: Exclude<Hint, { kind: 'nonce' }>): void {
     if (hint.kind === 'all') return this.#readAll();
     for (const [name, head] of hint.heads) {
@@ -294,7 +229,7 @@ export class StreamHub implements Feed, OnModuleInit {
       if (s === undefined) this.#unknown.add(name);
       else if (head > s.head) {
         s.head = head;
-        if (this.#hot(s)) this.#dirty.add(s);
+        if (this.#groups.isHot(s)) this.#dirty.add(s);
       }
     }
     if (this.#dirty.size > 0 || this.#unknown.size > 0) void this.#drain.run();
@@ -387,7 +322,7 @@ export class StreamHub implements Feed, OnModuleInit {
       if (!stale) s.update(row);
       if (!row.active && !stale) this.#leave(s);
     }
-    if (s.head > s.position && this.#hot(s)) this.#dirty.add(s);
+    if (s.head > s.position && this.#groups.isHot(s)) this.#dirty.add(s);
   }
 
   /** What this process has in memory may be of events that the log does not have any more. */
@@ -404,13 +339,8 @@ export class StreamHub implements Feed, OnModuleInit {
   /** Every stream ends: its client comes back with the position that it has, and is told whether that is lost. */
   #forget(): void {
     this.#logs++;
-    for (const channel of this.#channels()) {
-      channel.shutdown(new Date());
-      channel.retire();
-    }
-    for (const known of [this.#groups, this.#finishing, this.streams, this.#byName, this.#served, this.left, this.#dirty]) known.clear();
-    this.#lately = [];
-    this.#pages = new PageCache();
+    this.#groups.forget();
+    for (const known of [this.streams, this.#byName, this.left, this.#dirty]) known.clear();
     this.checkpoints.forget();
     this.#fullReadAt = -Infinity;
     this.version++;
@@ -421,7 +351,7 @@ export class StreamHub implements Feed, OnModuleInit {
    * feed left it, or at its first event; also when it has left again before it was noticed.
    */
   #startOf(row: StreamRow): number {
-    if (this.#groups.size === 0 || !this.#loaded) return row.head;
+    if (!this.#groups.hasFeed || !this.#loaded) return row.head;
     const left = this.left.get(row.id)?.head;
     // Who joined before what is published was learned before it; the heads may be known of longer.
     const since = this.#supervisor?.position ?? Infinity;
@@ -433,34 +363,14 @@ export class StreamHub implements Feed, OnModuleInit {
   /** A stream that left the feed is forgotten once what it still had to say has been published. */
   #leave(s: StreamState): void {
     s.active = false;
-    if (this.#hot(s) && s.position < s.head) return;
-    for (const group of s.groups.values()) this.#finish(group);
-    if (this.#groups.size === 0) this.checkpoints.advance(s, s.head);
-    else this.remember(s.id, { name: s.name, head: s.position, ends: s.ends });
+    if (this.#groups.isHot(s) && s.position < s.head) return;
+    this.#groups.leave(s);
+    if (!this.#groups.hasFeed) this.checkpoints.advance(s, s.head);
+    else this.left.remember(s.id, { name: s.name, head: s.position, ends: s.ends });
     this.streams.delete(s.id);
     this.#byName.delete(s.name);
-    this.#served.delete(s);
     this.#dirty.delete(s);
     this.version++;
-  }
-
-  /** Should a stream say more, or come back, the feed goes on here. */
-  remember(id: number, left: Left): void {
-    this.left.set(id, left);
-    this.#lately = [...this.#lately.filter((one) => one.id !== id), { id, at: performance.now() }].slice(-COMPOSITE_LIMIT);
-  }
-
-  *lately(): Iterable<readonly [number, Left]> {
-    for (const { id, at } of this.#lately) {
-      const left = this.left.get(id);
-      if (left !== undefined && !this.streams.has(id) && performance.now() - at < LATELY_MS) yield [id, left];
-    }
-  }
-
-  #finish({ channel, source }: CityGroup): void {
-    source.end();
-    this.#finishing.add(channel);
-    channel.endAll();
   }
 
   async #learnUnknown(): Promise<void> {
@@ -531,38 +441,6 @@ export class StreamHub implements Feed, OnModuleInit {
     s.position = row.seq;
     if (row.seq > s.head) s.head = row.seq;
     this.checkpoints.advance(s, row.seq);
-    if (s.groups.size > 0) this.#publishToCity(s, row);
-    for (const group of this.#groups.values()) {
-      const frame = group.source.encode(row);
-      if (frame !== undefined) group.channel.publish(frame);
-    }
-  }
-
-  #publishToCity(s: StreamState, row: WireRow): void {
-    const frame = encodeCityFrame(row);
-    const ending = ENDING.has(row.type);
-    for (const group of s.groups.values()) {
-      if (group.types === undefined || group.types.includes(row.type)) group.channel.publish(frame);
-      if (ending) this.#finish(group);
-    }
-    if (ending) s.groups.clear();
-  }
-
-  #tick(): void {
-    const now = Date.now();
-    let held = 0;
-    let rings = 0;
-    for (const channel of this.#channels()) {
-      channel.tick(now, this.config.heartbeatMs);
-      held += channel.bytes;
-      rings++;
-    }
-    this.#ring.bytes = ringShare(this.#ring.bytes, held, rings);
-    for (const channel of this.#finishing) if (channel.size === 0) this.#finishing.delete(channel);
-    forgetAbandoned(this.#groups, now);
-    for (const s of this.#served) {
-      forgetAbandoned(s.groups, now);
-      if (s.groups.size === 0) this.#served.delete(s);
-    }
+    this.#groups.publish(s, row);
   }
 }

@@ -109,7 +109,7 @@ export class SupervisorSource implements ChannelSource {
       const name = lag?.get(id)?.name ?? this.feed.left.get(id)?.name;
       if (name !== undefined) streams.push({ id, name, seq });
     }
-    for (const [id, { name, head }] of this.feed.lately())
+    for (const [id, { name, head }] of this.feed.left.lately())
       if (this.scope.inFeed(name) && !elsewhere.has(id)) streams.push({ id, name, seq: head });
     return new CompositePosition(streams.sort((a, b) => byteOrder(a.name, b.name)));
   }
@@ -180,7 +180,7 @@ export class SupervisorSource implements ChannelSource {
     const elsewhere = this.#elsewhere(s.next, lag);
     const vector = new Map(elsewhere);
     for (const stream of this.streams) if (!vector.has(stream.id)) vector.set(stream.id, stream.position);
-    for (const [id, { name, head }] of this.feed.lately()) if (this.scope.inFeed(name) && !vector.has(id)) vector.set(id, head);
+    for (const [id, { name, head }] of this.feed.left.lately()) if (this.scope.inFeed(name) && !vector.has(id)) vector.set(id, head);
     const own = await this.checkpoints.ofReplay(vector, CHUNK_STREAMS, s.base);
     // The next part counts from this one. A stream that was closed meanwhile keeps nothing.
     if (s.lag === lag) s.base = own.base;
