@@ -59,7 +59,7 @@ export const SERVICES: readonly Guard[] = [
   },
   {
     guard: 'A key that is good no more ends what was begun with it.',
-    file: 'src/modules/integrations/services/proxy/forwarding.ts',
+    file: 'src/modules/integrations/services/proxy/forward-places.ts',
     find: 'this.keys.add(credentialOf(principalOf(request)), end)',
     replace: 'this.keys.add(credentialOf(principalOf(request)) && undefined, end)',
     test: PROXY,
@@ -152,14 +152,14 @@ export const SERVICES: readonly Guard[] = [
   {
     guard: 'A request whose client has left before it goes on goes nowhere.',
     file: 'src/modules/integrations/services/proxy/forwarding.ts',
-    find: 'if (hasLeft(reply.raw)) return this.#tooLate(request, reply);',
-    replace: '',
+    find: 'if (hasLeft(reply.raw)) {',
+    replace: 'if (hasLeft(reply.raw) && to.pk < 0) {',
     test: PROXY,
     unproven: 'What watches its connection ends it as soon as it has begun.',
   },
   {
     guard: 'A service has its places, and others have theirs.',
-    file: 'src/modules/integrations/services/proxy/forwarding.ts',
+    file: 'src/modules/integrations/services/proxy/forward-places.ts',
     find: 'if (ofService >= this.limits.service)',
     replace: 'if (ofService < 0)',
     test: PROXY,
@@ -167,7 +167,7 @@ export const SERVICES: readonly Guard[] = [
   },
   {
     guard: 'A city has its places for requests, and others have theirs.',
-    file: 'src/modules/integrations/services/proxy/forwarding.ts',
+    file: 'src/modules/integrations/services/proxy/forward-places.ts',
     find: 'if (!this.#cities.admits(city))',
     replace: 'if (this.#cities.of(city) < 0)',
     test: 'src/modules/integrations/services/proxy/forwarding.spec.ts',

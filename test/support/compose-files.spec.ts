@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
-import { ForwardLimits } from '../../src/modules/integrations/services/proxy/forwarding.js';
+import { ForwardLimits } from '../../src/modules/integrations/services/proxy/forward-places.js';
 
 interface Service {
   readonly image?: string;

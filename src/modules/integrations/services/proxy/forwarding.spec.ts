@@ -10,7 +10,8 @@ import type { AppLogger } from '../../../../platform/logging/logger.js';
 import type { KeyWatch } from '../../../../platform/streams/key-watch.js';
 import type { HopSecret } from '../hop-secret.js';
 import { OwnedSockets } from '../owned-sockets.js';
-import { ForwardLimits, Forwarding } from './forwarding.js';
+import { ForwardLimits } from './forward-places.js';
+import { Forwarding } from './forwarding.js';
 import { Owners } from './owner-agent.js';
 
 const TO = { city: 'alpha', pk: 1, address: 'nowhere:1', instance: 'an-instance', path: '/' };
