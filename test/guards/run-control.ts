@@ -68,7 +68,7 @@ export const RUN_CONTROL: readonly Guard[] = [
   },
   {
     guard: 'A script leads to nothing outside of the city and its packs.',
-    file: 'src/modules/sessions/launch/city-commands.ts',
+    file: 'src/modules/sessions/launch/shell-line.ts',
     find: 'const found = await locateNamed(script, places);',
     replace: 'const found = path.join(places.cityPath, script);',
     test: 'test/e2e/checks.e2e-spec.ts',

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { access, constants as modes, stat } from 'node:fs/promises';
 import { constants } from 'node:os';
 import path from 'node:path';
 import { Injectable } from '@nestjs/common';
@@ -22,6 +21,7 @@ import { isPassing } from './passing.js';
 import { locateNamed } from './named-file.js';
 import { makeStateRoot } from './service-place.js';
 import { SessionSandboxes, type CommandPlace } from './session-sandbox.js';
+import { shellLine, type Line, type Script } from './shell-line.js';
 import { makeRuntimeDirectory, workDirectory, type Places } from './work-dir.js';
 
 /** What a city's files have run that is no session's. */
@@ -40,18 +40,6 @@ export interface CityService extends Omit<About, 'rig'> {
 
 /** What a service calls its socket. */
 export const SOCKET = 'service.sock';
-
-/** A line of shell. */
-interface Line {
-  readonly line: string;
-  /** The file that says it, as in `Issue.file`: it knows where that lies. */
-  readonly file: string;
-}
-
-interface Script {
-  /** A file of the city or of one of its packs, as `Issue.file` names it. */
-  readonly script: string;
-}
 
 interface About {
   readonly city: { readonly name: string; readonly streamId: number };
@@ -210,8 +198,7 @@ export class CityCommands {
     const file = 'script' in command ? command.script : command.file;
     const { env, place } = await this.#surroundings(command, file);
     const { places, directories } = place;
-    const begun = 'script' in command ? await scriptLine(command.script, places) : await fromItsFolder(command.line, file, places);
-    return { spec: { command: '/bin/sh', args: ['-c', begun], cwd: directories.workDir, env }, place };
+    return { spec: { command: '/bin/sh', args: ['-c', await shellLine(command, places)], cwd: directories.workDir, env }, place };
   }
 
   /** @throws StartError */
@@ -284,29 +271,4 @@ const BARE = {
 function shown(stdout: string, stderr: string): string {
   const whole = `${stdout}${stdout !== '' && !stdout.endsWith('\n') ? '\n' : ''}${stderr}`.replaceAll('\0', '\uFFFD');
   return masked(whole.slice(-OUTPUT)).toWellFormed();
-}
-
-/** @throws StartError not_found when there is no such file, or it leads out of the city and its packs */
-async function scriptLine(script: string, places: Places): Promise<string> {
-  const found = await locateNamed(script, places);
-  if (found === undefined || !(await stat(found)).isFile()) throw new StartError('not_found', `there is no file ${script}`);
-  return lineOf(found);
-}
-
-/** A line that begins with a path which lies beside the folder of its file, such as `assets/x.sh`, means that one. */
-async function fromItsFolder(line: string, file: string, places: Places): Promise<string> {
-  const [first = ''] = /^[\w.-]+\/[\w./-]+/.exec(line) ?? [];
-  const home = /^(.*?)[\w.-]+\/[\w.-]+$/.exec(file)?.[1];
-  if (first === '' || home === undefined) return line;
-  const found = await locateNamed(`${home}${first.replace(/^\.\//, '')}`, places);
-  if (found === undefined || !(await stat(found)).isFile()) return line;
-  return `${await lineOf(found)}${line.slice(first.length)}`;
-}
-
-async function lineOf(file: string): Promise<string> {
-  const runs = await access(file, modes.X_OK).then(
-    () => true,
-    () => false,
-  );
-  return `${runs ? '' : '/bin/sh '}'${file.replaceAll("'", `'\\''`)}'`;
 }
