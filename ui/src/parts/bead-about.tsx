@@ -1,22 +1,11 @@
 import type { ReactNode } from 'react';
-import type { Bead, Schemas } from '../api/types.js';
+import type { Bead } from '../api/types.js';
 import { visible } from '../lib/text.js';
+import type { Around, Dependency, Side } from '../live/bead.js';
 import { Age, Button } from './basics.js';
 import { BeadLink } from './links.js';
 import { countOf } from './list-view.js';
 import { Words } from './words.js';
-
-type Dependency = Schemas['BeadDependency'];
-
-/** What stands around it on one side, as far as it was read. */
-export interface Side {
-  readonly items: readonly Dependency[];
-  readonly total: number;
-}
-export interface Around {
-  readonly down: Side;
-  readonly up: Side;
-}
 
 interface AboutProps {
   readonly city: string;

@@ -3,7 +3,7 @@ import { useMemo, useSyncExternalStore, type ReactNode } from 'react';
 import { gistOf } from '../../../src/client/gist.js';
 import { get, inCity, request } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
-import type { LoggedEvent, Schemas, Session } from '../api/types.js';
+import type { LoggedEvent, Schemas } from '../api/types.js';
 import { visible } from '../lib/text.js';
 import { onFrame } from '../live/frame.js';
 import { LiveList } from '../live/list.js';
@@ -14,13 +14,13 @@ import { useCityList, type Made } from '../live/use-list.js';
 import { useCityRead } from '../live/use-read.js';
 import { useActing } from '../parts/acting.js';
 import { Age, Button, Problem, State } from '../parts/basics.js';
-import { BeadLink } from '../parts/links.js';
 import { Card, CityPage, Loading } from '../parts/page.js';
 import { RefusedFiles } from '../parts/refused-files.js';
-import { nameOf, SessionState } from '../parts/session-state.js';
+import { Numbers } from './overview/numbers.js';
+import { Waits } from './overview/waits.js';
+import { Working } from './overview/working.js';
 
 const NEWEST = 50;
-const WORKING = 12;
 /** All that happens changes something of it: not oftener than this. */
 const OVERVIEW_PAUSE_MS = 2_000;
 
@@ -163,175 +163,5 @@ export function Overview(): ReactNode {
         {events.phase === 'live' && events.rows.length === 0 && <p className="p-4 text-sm text-muted">Nothing has happened yet.</p>}
       </Card>
     </CityPage>
-  );
-}
-
-const TILE = 'flex min-w-0 flex-col rounded-xl border border-line bg-panel px-4 py-2.5 [a&]:hover:bg-raised';
-
-interface NumbersProps {
-  readonly city: string;
-  readonly status: Schemas['StatusBody'];
-  readonly today: Schemas['UsageTotals'];
-  readonly asks: number;
-}
-
-function Numbers({ city, status, today, asks: count }: NumbersProps): ReactNode {
-  const { agents, work, mail, session_counts_detail: sessions } = status;
-  const params = { city };
-  return (
-    <div className="grid grid-cols-2 gap-2 @xl:grid-cols-3 @4xl:grid-cols-4 @6xl:grid-cols-8">
-      <Link to="/" search={{ city }} className={TILE}>
-        <Figure name="Ask you" value={count} loud={count > 0} />
-      </Link>
-      <Link to="/c/$city/agents" params={params} className={TILE}>
-        <Figure name="Agents at work" value={agents.running} of={agents.total} />
-      </Link>
-      <Link to="/c/$city/sessions" params={params} className={TILE}>
-        <Figure name="Sessions" value={sessions?.active ?? status.running} />
-      </Link>
-      <Link to="/c/$city/ready" params={params} className={TILE}>
-        <Figure name="Ready work" value={work.ready} />
-      </Link>
-      <Link to="/c/$city/beads" params={params} search={{ status: 'in_progress' }} className={TILE}>
-        <Figure name="In progress" value={work.in_progress} of={work.open + work.in_progress} />
-      </Link>
-      <Link to="/c/$city/mail" params={params} search={{ agent: 'all' }} className={TILE}>
-        <Figure name="Unread mail (all)" value={mail.unread} />
-      </Link>
-      <div className={TILE}>
-        <Figure name="Turns with usage" value={today.invocations} />
-      </div>
-      <div className={TILE}>
-        <Figure
-          name={today.unpriced > 0 ? `Cost today, ${today.unpriced} unknown` : 'Cost today'}
-          value={`$${today.cost_usd_estimate.toFixed(2)}`}
-        />
-      </div>
-    </div>
-  );
-}
-
-interface FigureProps {
-  readonly name: string;
-  readonly value: number | string;
-  readonly of?: number;
-  readonly loud?: boolean;
-}
-
-const Figure = ({ name, value, of, loud = false }: FigureProps): ReactNode => (
-  <>
-    <span className="truncate text-xs text-muted">{name}</span>
-    <span className={`text-xl font-semibold tabular-nums ${loud ? 'text-accent' : ''}`}>
-      {value}
-      {of !== undefined && <span className="text-sm font-normal text-muted"> of {of}</span>}
-    </span>
-  </>
-);
-
-interface WorkingProps {
-  readonly city: string;
-  readonly sessions: readonly Session[];
-  readonly total: number;
-  readonly error: unknown;
-}
-
-/** Those that work first, then those that could. */
-function Working({ city, sessions, total, error }: WorkingProps): ReactNode {
-  const busy = ({ running, activity, active_bead: bead }: Session): number =>
-    (running && activity === 'in-turn' ? 0 : 2) + (bead !== undefined && bead !== '' ? 0 : 1) + (running ? 0 : 4);
-  const shown = [...sessions].sort((a, b) => busy(a) - busy(b)).slice(0, WORKING);
-  return (
-    <Card
-      title="Who works on what"
-      aside={
-        <Link to="/c/$city/sessions" params={{ city }} className="text-accent underline">
-          {total === 1 ? '1 session' : `${total} sessions`}
-        </Link>
-      }
-    >
-      {error !== undefined && (
-        <div className="p-3">
-          <Problem error={error} />
-        </div>
-      )}
-      {shown.length === 0 ? (
-        <p className="p-4 text-sm text-muted">
-          No session is open.{' '}
-          <Link to="/c/$city/sessions" params={{ city }} search={{ new: '1' }} className="text-accent underline">
-            Start one
-          </Link>
-        </p>
-      ) : (
-        <ul className="flex flex-col divide-y divide-line">
-          {shown.map((session) => (
-            <li key={session.id} className="flex items-center gap-3 px-4 py-2 text-sm">
-              <Link
-                to="/c/$city/sessions/$id"
-                params={{ city, id: session.id }}
-                className="min-w-0 flex-1 truncate font-medium hover:underline"
-              >
-                {visible(nameOf(session))}
-              </Link>
-              {session.active_bead !== undefined && session.active_bead !== '' && <BeadLink city={city} id={session.active_bead} />}
-              <SessionState session={session} />
-              <span className="w-8 text-right text-xs text-muted">
-                <Age at={session.last_active ?? session.created_at} />
-              </span>
-            </li>
-          ))}
-        </ul>
-      )}
-    </Card>
-  );
-}
-
-interface WaitsProps {
-  readonly city: string;
-  readonly status: Schemas['StatusBody'];
-  readonly demand: readonly Schemas['HookDemandItem'][];
-}
-
-/** What work waits for which workers, who rests, and what the service itself waits for. */
-function Waits({ city, status, demand }: WaitsProps): ReactNode {
-  const resting = status.resting?.items ?? [];
-  const waiting = status.waiting ?? [];
-  const most = Math.max(1, ...demand.map(({ ready }) => ready));
-  return (
-    <Card title="Work that waits for workers">
-      {demand.length === 0 && <p className="p-4 text-sm text-muted">No ready work waits for the workers of an agent.</p>}
-      <ul className="flex flex-col divide-y divide-line">
-        {demand.map(({ route, ready }) => (
-          <li key={route}>
-            <Link
-              to="/c/$city/ready"
-              params={{ city }}
-              search={{ route }}
-              className="grid grid-cols-[1fr_auto_3rem] items-center gap-3 px-4 py-2 text-sm hover:bg-raised"
-            >
-              <span className="truncate font-medium">{visible(route)}</span>
-              <progress value={ready} max={most} aria-label={`${ready} wait`} className="bar" />
-              <span className="text-right tabular-nums text-muted">{ready}</span>
-            </Link>
-          </li>
-        ))}
-        {resting.map((one) => (
-          <li key={one.name} className="flex items-baseline gap-3 px-4 py-2 text-sm">
-            <State tone="warn">rests</State>
-            <Link to="/c/$city/agents/$name" params={{ city, name: one.name }} className="min-w-0 truncate font-medium hover:underline">
-              {visible(one.name)}
-            </Link>
-            <span className="min-w-0 flex-1 truncate text-muted">{visible(one.detail ?? one.reason)}</span>
-          </li>
-        ))}
-        {waiting.map(({ what, reason, count }) => (
-          <li key={`${what} ${reason}`} className="flex items-baseline gap-3 px-4 py-2 text-sm">
-            <State tone="quiet">waits</State>
-            <span className="min-w-0 flex-1 truncate">
-              {count} {count === 1 ? what.replace(/s$/, '') : what}: {visible(reason)}
-            </span>
-          </li>
-        ))}
-      </ul>
-    </Card>
   );
 }
