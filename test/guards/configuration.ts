@@ -124,7 +124,7 @@ export const CONFIGURATION: readonly Guard[] = [
   },
   {
     guard: 'An edit is taken back once the folder of its city is there.',
-    file: 'src/modules/configuration/config/config-edits.service.ts',
+    file: 'src/modules/configuration/config/edit-recovery.ts',
     find: '!(await hasFiles(dir, plan)) && (await this.repository.hasCity({ streamId, dir }))',
     replace: '!(await hasFiles(dir, plan)) && !(await this.repository.hasCity({ streamId, dir }))',
     test: CRASHES,
@@ -132,7 +132,7 @@ export const CONFIGURATION: readonly Guard[] = [
   },
   {
     guard: 'An edit is taken back once its disk answers.',
-    file: 'src/modules/configuration/config/config-edits.service.ts',
+    file: 'src/modules/configuration/config/edit-recovery.ts',
     find: "if (!(await this.composer.answers(dir))) return 'its disk does not answer';",
     replace: '',
     test: 'src/modules/configuration/config/config-edit-crashes.db-spec.ts',
@@ -388,7 +388,7 @@ export const CONFIGURATION: readonly Guard[] = [
   },
   {
     guard: 'An edit that lost its hold takes nothing back while another one is made.',
-    file: 'src/modules/configuration/config/config-edits.service.ts',
+    file: 'src/modules/configuration/config/edit-recovery.ts',
     find: "if (outcome === 'busy') throw new Error('another edit is going on');\n    return outcome === 'taken';",
     replace: "return outcome !== 'moved';",
     test: CRASHES,
@@ -443,7 +443,7 @@ export const CONFIGURATION: readonly Guard[] = [
   },
   {
     guard: 'Two processes do not take one edit back at the same time.',
-    file: 'src/modules/configuration/config/config-edits.service.ts',
+    file: 'src/modules/configuration/config/edit-recovery.ts',
     find: "if (holder === 'another') throw",
     replace: "if (holder === 'another' && id === '') throw",
     test: CRASHES,
@@ -460,7 +460,7 @@ export const CONFIGURATION: readonly Guard[] = [
   },
   {
     guard: 'What a dead editor has written is taken back.',
-    file: 'src/modules/configuration/config/config-edits.service.ts',
+    file: 'src/modules/configuration/config/edit-recovery.ts',
     find: 'if (left.plan !== null) await undoPlan(left.dir, left.plan);',
     replace: '',
     test: CRASHES,
@@ -605,7 +605,7 @@ export const CONFIGURATION: readonly Guard[] = [
   },
   {
     guard: 'A failed edit is taken back again and again while the database is away.',
-    file: 'src/modules/configuration/config/config-edits.service.ts',
+    file: 'src/modules/configuration/config/edit-recovery.ts',
     find: 'if (performance.now() < until && !isOfDisk(failure)) {',
     replace: 'if (performance.now() > until && !isOfDisk(failure)) {',
     test: 'src/modules/configuration/config/config-edit-outage.db-spec.ts',
@@ -1034,7 +1034,7 @@ export const CONFIGURATION: readonly Guard[] = [
   },
   {
     guard: 'An edit that has failed is taken back once the folder of its city is there.',
-    file: 'src/modules/configuration/config/config-edits.service.ts',
+    file: 'src/modules/configuration/config/edit-recovery.ts',
     find: 'if (away !== undefined) throw new FilesAway(away);',
     replace: 'if (!held && away !== undefined) throw new FilesAway(away);',
     test: 'src/modules/configuration/config/config-edits.db-spec.ts',

@@ -83,7 +83,7 @@ export const LOCKS: readonly Guard[] = [
   },
   {
     guard: 'An edit that breaks off is taken back behind the state of the configuration.',
-    file: EDITS,
+    file: 'src/modules/configuration/config/edit-recovery.ts',
     find: 'if (written !== undefined) await this.repository.raiseAttempt(tx, city.streamId);\n      await this.repository.end(tx, city.streamId, begun.hold);',
     replace:
       'await this.repository.end(tx, city.streamId, begun.hold);\n      if (written !== undefined) await this.repository.raiseAttempt(tx, city.streamId);',
@@ -92,7 +92,7 @@ export const LOCKS: readonly Guard[] = [
   },
   {
     guard: 'An edit whose process has died is taken back behind the state of the configuration.',
-    file: EDITS,
+    file: 'src/modules/configuration/config/edit-recovery.ts',
     find: 'await this.repository.raiseAttempt(tx, left.streamId);\n      await this.repository.end(tx, left.streamId, left.id);',
     replace: 'await this.repository.end(tx, left.streamId, left.id);\n      await this.repository.raiseAttempt(tx, left.streamId);',
     test: EDITS_SPEC,

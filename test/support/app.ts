@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ConfigEditsService, type EditLimits } from '../../src/modules/configuration/config/config-edits.service.js';
+import { EditLimits } from '../../src/modules/configuration/config/edit-recovery.js';
 import { startApplication, type Application } from '../../src/entry/application.js';
 import { AppConfig, loadConfig, type Config } from '../../src/platform/config/config.js';
 import type { Failpoints } from '../../src/platform/failpoints/failpoints.js';
@@ -84,7 +84,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     const own = config.with({ role, processId, apiUrl, ...overrides });
     const app = await startApplication(own, { logger: new AppLogger(createLogger(own.logLevel, { process: processId })) });
     apps.push(app);
-    app.app.get(ConfigEditsService, { strict: false }).limits = PATIENT_EDITS;
+    Object.assign(app.app.get(EditLimits, { strict: false }), PATIENT_EDITS);
     speaksContract(app.url);
     (role === 'api' ? urls : workerUrls).push(app.url);
     return app;

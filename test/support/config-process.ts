@@ -3,6 +3,7 @@ import type { CityScope } from '../../src/modules/tenancy/cities/city-scope.js';
 import { CityComposer } from '../../src/modules/configuration/config/city-composer.js';
 import { ConfigEditsRepository } from '../../src/modules/configuration/config/config-edits.repository.js';
 import { ConfigEditsService, type EditAnswer, type EditRequest } from '../../src/modules/configuration/config/config-edits.service.js';
+import { EditLimits, EditRecovery } from '../../src/modules/configuration/config/edit-recovery.js';
 import { ConfigReadsService } from '../../src/modules/configuration/config/config-reads.service.js';
 import { ConfigReloadsService } from '../../src/modules/configuration/config/config-reloads.service.js';
 import { ConfigRevisionsService } from '../../src/modules/configuration/config/config-revisions.service.js';
@@ -29,6 +30,7 @@ export class ConfigProcess {
   readonly transactions: Transactions;
   readonly directories: DirectoriesService;
   readonly edits: ConfigEditsService;
+  readonly recovery: EditRecovery;
   readonly reads: ConfigReadsService;
   readonly reloads: ConfigReloadsService;
   readonly threads: Threads;
@@ -61,9 +63,12 @@ export class ConfigProcess {
     this.reads = new ConfigReadsService(config, repository, composer, threads);
     this.threads = threads;
     this.reloads = new ConfigReloadsService(composer, revisions, eventLog, transactions);
+    const edits = new ConfigEditsRepository(db);
+    const limits = new EditLimits();
+    this.recovery = new EditRecovery(config, edits, composer, idempotency, transactions, db, log, limits);
     this.edits = new ConfigEditsService(
       config,
-      new ConfigEditsRepository(db),
+      edits,
       composer,
       revisions,
       this.reads,
@@ -74,6 +79,8 @@ export class ConfigProcess {
       failpoints,
       log,
       threads,
+      limits,
+      this.recovery,
     );
   }
 

@@ -11,6 +11,7 @@ import { ConfigReadsService } from './config-reads.service.js';
 import { ConfigReloadsService } from './config-reloads.service.js';
 import { ConfigRevisionsService } from './config-revisions.service.js';
 import { ConfigRepository } from './config.repository.js';
+import { EditLimits, EditRecovery } from './edit-recovery.js';
 import { Following } from './following.js';
 import { FollowingRepository } from './following.repository.js';
 
@@ -25,9 +26,11 @@ import { FollowingRepository } from './following.repository.js';
     ConfigReloadsService,
     ConfigRepository,
     ConfigRevisionsService,
+    EditLimits,
+    EditRecovery,
     Following,
     FollowingRepository,
   ],
-  exports: [CityComposer, ConfigEditsService, ConfigReadsService, ConfigReloadsService, ConfigRevisionsService, Following],
+  exports: [CityComposer, ConfigEditsService, ConfigReadsService, ConfigReloadsService, ConfigRevisionsService, EditRecovery, Following],
 })
 export class ConfigCoreModule {}

@@ -57,10 +57,10 @@ describe('a process that is killed', () => {
   // Guard: the owner's heartbeat; a process that nobody knows of is given its time.
   it('is taken for dead once it has stopped beating, long before its time is up', async () => {
     await killedAt('config.after_write', extra);
-    expect(await b.edits.recover()).toBe(false);
+    expect(await b.recovery.recover()).toBe(false);
     await fixture.sql(`insert into processes (id, role, hostname, version, heartbeat_at)
       select owner, 'api', 'gone', '0', now() - interval '11 seconds' from config_edits`);
-    expect(await b.edits.recover()).toBe(true);
+    expect(await b.recovery.recover()).toBe(true);
     await expectBefore();
   });
 
@@ -79,7 +79,7 @@ describe('a process that is killed', () => {
       await fixture.expire();
       if (failpoint === 'config.between_files') expect(await a.setVariable(city, 'NEXT')).toMatchObject({ status: 200 });
       else {
-        expect(await b.edits.recover()).toBe(true);
+        expect(await b.recovery.recover()).toBe(true);
         await expectBefore();
         expect(await fixture.variables()).toEqual([]);
       }
@@ -97,12 +97,12 @@ describe('a process that is killed', () => {
     await fixture.expire();
     b.composer.answering = new Answering();
     b.composer.answering.answers = () => Promise.resolve(false);
-    expect(await b.edits.recover()).toBe(true);
-    expect(await b.edits.recover()).toBe(false);
+    expect(await b.recovery.recover()).toBe(true);
+    expect(await b.recovery.recover()).toBe(false);
     expect(await fixture.read()).not.toBe(CITY_TOML);
     b.composer.answering = processAnswering;
     await fixture.expire();
-    expect(await b.edits.recover()).toBe(true);
+    expect(await b.recovery.recover()).toBe(true);
     await expectBefore();
     await fixture.expectTidy();
   });
@@ -115,18 +115,18 @@ describe('a process that is killed', () => {
     // As it is once it could not be brought up without its folder.
     await fixture.sql('update cities set running = false');
     await fixture.expire();
-    expect(await b.edits.recover()).toBe(true);
-    expect(await b.edits.recover()).toBe(false);
+    expect(await b.recovery.recover()).toBe(true);
+    expect(await b.recovery.recover()).toBe(false);
     for (const made of ['.', '.gc/worktrees', 'lost+found']) {
       await mkdir(path.join(city.path, made), { recursive: true });
       await fixture.expire();
-      expect(await b.edits.recover()).toBe(true);
+      expect(await b.recovery.recover()).toBe(true);
     }
     expect(await fixture.sql('select plan is null as none from config_edits')).toEqual([{ none: false }]);
     await rm(city.path, { recursive: true });
     await rename(away, city.path);
     await fixture.expire();
-    expect(await b.edits.recover()).toBe(true);
+    expect(await b.recovery.recover()).toBe(true);
     await expectBefore();
     await fixture.expectTidy();
 
@@ -135,13 +135,13 @@ describe('a process that is killed', () => {
     await rename(city.path, away);
     await fixture.sql(`delete from cities where dir = '${city.path}'`);
     await fixture.expire();
-    expect(await b.edits.recover()).toBe(true);
+    expect(await b.recovery.recover()).toBe(true);
     expect(await fixture.sql('select id from config_edits')).toEqual([]);
   });
 
   it('after the commit leaves everything', async () => {
     await killedAt('config.after_commit', extra);
-    expect(await b.edits.recover()).toBe(false);
+    expect(await b.recovery.recover()).toBe(false);
     expect(variablesOf(await fixture.read())).toEqual(['CHILD']);
     expect(await fixture.variables()).toEqual(['CHILD']);
     expect(await fixture.read('notes/new.txt')).toBe('# new\n');
@@ -157,7 +157,7 @@ describe('an edit that hangs', () => {
     const slow = a.setVariable(city, 'SLOW').then(() => undefined, refusal);
     await eventually(() => gate.held === 1);
     await fixture.expire();
-    expect(await b.edits.recover(city.streamId)).toBe(true);
+    expect(await b.recovery.recover(city.streamId)).toBe(true);
     gate.release();
     expect(await slow).toMatchObject({ problem: 'unavailable' });
     expect(await fixture.read()).toBe(CITY_TOML);

@@ -25,7 +25,7 @@ async function abandoned(): Promise<unknown> {
     `insert into config_edits (stream_id, id, owner, expires_at, dir) values (${fixture.city.streamId}, 'edit', 'dead', now(), '/x')`,
   );
   await fixture.sql(PLAN);
-  return fixture.a.edits.recover(fixture.city.streamId);
+  return fixture.a.recovery.recover(fixture.city.streamId);
 }
 
 // Guard: a commit has the state of the city's configuration when it ends its edit, so nobody has the edit and waits for the state.

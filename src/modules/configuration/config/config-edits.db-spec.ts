@@ -249,7 +249,7 @@ it('an edit that fails while the folder of its city is not there is taken back o
   await rename(away, city.path);
   expect(await fixture.read()).not.toBe(CITY_TOML);
   await fixture.expire();
-  expect(await a.edits.recover()).toBe(true);
+  expect(await a.recovery.recover()).toBe(true);
   expect(await fixture.read()).toBe(CITY_TOML);
   await fixture.expectTidy();
 });

@@ -3,7 +3,6 @@ import type { Principal } from '../../../contract/principal.js';
 import { problem, ProblemError } from '../../../contract/problems.js';
 import { AppConfig } from '../../../platform/config/config.js';
 import { Db } from '../../../platform/database/database.js';
-import type { DueCondition } from '../../../platform/database/due-looks.js';
 import { PREPARES, Transactions, type Tx } from '../../../platform/database/transactions.js';
 import { EventLog } from '../../../platform/event-log/event-log.js';
 import type { NewEvent } from '../../../platform/event-log/event.js';
@@ -23,9 +22,10 @@ import { ConfigEditsRepository } from './config-edits.repository.js';
 import { ConfigReadsService } from './config-reads.service.js';
 import { ConfigRevisionsService, type Compared } from './config-revisions.service.js';
 import { Draft } from './draft.js';
-import { AnswerLost, editedMeanwhile, FilesAway, HoldLost, isOfDisk, ofDisk, tooSlow } from './edit-errors.js';
-import { applyPlan, EditConflict, forgetRemoved, hasFiles, undoPlan, withFolders } from './edit-files.js';
+import { editedMeanwhile, HoldLost, ofDisk, tooSlow } from './edit-errors.js';
+import { applyPlan, EditConflict, forgetRemoved, withFolders } from './edit-files.js';
 import type { EditPlan } from './edit-plan.js';
+import { EditLimits, EditRecovery, type Begun } from './edit-recovery.js';
 import { refusalOf } from './refusals.js';
 import { TomlWork } from './toml-work.js';
 
@@ -56,36 +56,12 @@ export interface EditAnswer<T> {
   readonly index?: number;
 }
 
-/** What an edit was about to write, and the edit that was the last one then. */
-interface Written {
-  readonly plan: EditPlan;
-  readonly lastEdit: string | null;
-}
-
-/** An edit that is going on; undefined `written` before it has touched a file. */
-interface Begun {
-  readonly id: string;
-  /** The id under which it is held: another one once it was held again. */
-  hold: string;
-  written?: Written;
-}
-
-/**
- * How long one edit may take from reading the files to the commit, and how long another one waits for it. Beyond `safeMs` the files
- * are not touched any more: somebody may be about to take the edit back.
- */
-const EDIT_LIMITS = { holdS: 30, waitMs: 5_000, safeMs: 15_000 };
-export type EditLimits = Readonly<typeof EDIT_LIMITS>;
-/** How long a failed edit tries to take itself back while the database does not answer; well within the hold. */
-const TAKE_BACK_MS = 8_000;
-
 /**
  * Changes a city's configuration through the API: the files and the revision together, or neither. One edit a city at
  * a time, on any replica; the row that says so also says how to take it back when its process is killed.
  */
 @Injectable()
 export class ConfigEditsService {
-  limits: EditLimits = EDIT_LIMITS;
   constructor(
     private readonly config: AppConfig,
     private readonly repository: ConfigEditsRepository,
@@ -99,6 +75,8 @@ export class ConfigEditsService {
     private readonly failpoints: Failpoints,
     private readonly log: AppLogger,
     private readonly threads: Threads,
+    private readonly limits: EditLimits,
+    private readonly recovery: EditRecovery,
   ) {}
 
   /** The files of a city to try something with; nothing of it is written. */
@@ -122,7 +100,7 @@ export class ConfigEditsService {
     const replay = await this.#begin(request, id).catch((error: unknown) => {
       if (error instanceof ProblemError) throw error;
       // The hold may have been committed all the same.
-      return this.#takeBack<T>(request, { id, hold: id }, error);
+      return this.recovery.takeBack<T>(request, { id, hold: id }, error);
     });
     if (replay !== undefined) return replay as EditAnswer<T>;
     const deadline = performance.now() + this.limits.safeMs;
@@ -145,7 +123,7 @@ export class ConfigEditsService {
       await forgetRemoved(city.path, made).catch((error: unknown) => this.log.warn({ err: error }, 'a removed folder was left aside'));
       return answer;
     } catch (error) {
-      return await this.#takeBack<T>(request, begun, error);
+      return await this.recovery.takeBack<T>(request, begun, error);
     }
   }
 
@@ -166,7 +144,7 @@ export class ConfigEditsService {
         { key: city.name, ...PREPARES },
       );
       if (outcome !== 'busy') return outcome;
-      const recovered = await this.recover(city.streamId).catch((error: unknown) => {
+      const recovered = await this.recovery.recover(city.streamId).catch((error: unknown) => {
         throw ofDisk(error);
       });
       if (recovered) continue;
@@ -235,96 +213,6 @@ export class ConfigEditsService {
       },
       { key: city.name },
     );
-  }
-
-  /** After any failure: nothing of the edit stays, unless it was committed and only the answer was lost. */
-  async #takeBack<T>(request: EditRequest, begun: Begun, error: unknown): Promise<EditAnswer<T>> {
-    const until = performance.now() + TAKE_BACK_MS;
-    for (;;) {
-      try {
-        const made = await this.#undo<T>(request, begun);
-        if (made !== undefined) return made;
-        break;
-      } catch (failure) {
-        if (failure instanceof AnswerLost) throw problem('unavailable', failure.message, { cause: error });
-        // Left to whoever comes next, it would keep everybody from changing the city until the hold has ended.
-        if (performance.now() < until && !isOfDisk(failure)) {
-          await sleep(100 + Math.random() * 100);
-          continue;
-        }
-        const { name } = request.city;
-        this.log.warn({ err: failure, city: name, edit: begun.id }, 'a failed edit could not be taken back; whoever comes next will');
-        break;
-      }
-    }
-    throw error instanceof HoldLost ? tooSlow() : error;
-  }
-
-  /** Answers what is stored when the edit was committed. @throws AnswerLost when it was, and nothing is stored */
-  async #undo<T>({ city, key }: EditRequest, begun: Begun): Promise<EditAnswer<T> | undefined> {
-    const { id, written } = begun;
-    const holder = await this.repository.holderOf(city.streamId, id, begun.hold);
-    // Two at the same files would take each other's last copy away.
-    if (holder === 'another') throw new Error('the edit is being taken back by another process');
-    const held = holder === 'own';
-    if (!held && (await this.repository.lastEdit(city.streamId)) === id) {
-      const stored = key && (await this.idempotency.lookup(this.db, key));
-      if (stored !== undefined) return { body: stored.body as T, status: stored.status };
-      throw new AnswerLost('the change was made, but its answer was lost');
-    }
-    // Whoever took the hold away has taken back what there was then; what was written since is still there.
-    if (written !== undefined && (held || (await this.#retake(city, begun, written)))) {
-      const away = await this.#away(city.streamId, city.path, written.plan);
-      if (away !== undefined) throw new FilesAway(away);
-      await undoPlan(city.path, written.plan);
-    }
-    await this.transactions.run(async (tx) => {
-      // The state before the edit, as every commit has them.
-      if (written !== undefined) await this.repository.raiseAttempt(tx, city.streamId);
-      await this.repository.end(tx, city.streamId, begun.hold);
-      if (key !== undefined) await this.idempotency.release(tx, key, id);
-    }, PREPARES);
-    return undefined;
-  }
-
-  /** Why the files of a city cannot be put back as they were now: a volume that is not mounted looks as if nothing had been written. */
-  async #away(streamId: number, dir: string, plan: EditPlan): Promise<string | undefined> {
-    if (!(await this.composer.answers(dir))) return 'its disk does not answer';
-    if (!(await hasFiles(dir, plan)) && (await this.repository.hasCity({ streamId, dir }))) return 'the files of its city are not there';
-    return undefined;
-  }
-
-  /** False when somebody has made an edit since: that one stands, even where it has written the very same. @throws while one is going on */
-  async #retake({ streamId, path }: CityScope, begun: Begun, { plan, lastEdit }: Written): Promise<boolean> {
-    const edit = { id: (begun.hold = newId('edit')), owner: this.config.processId, dir: path, plan, lastEdit };
-    const outcome = await this.transactions.run((tx) => this.repository.retake(tx, streamId, edit, this.limits.holdS), PREPARES);
-    if (outcome === 'busy') throw new Error('another edit is going on');
-    return outcome === 'taken';
-  }
-
-  /** Whether anybody is at an edit, or has left one. */
-  get areOpen(): DueCondition {
-    return this.repository.areOpen;
-  }
-
-  /** Takes back one edit whose process vanished, once its disk answers. True when there was one. */
-  async recover(streamId?: number): Promise<boolean> {
-    const own = [this.config.processId, this.limits.holdS] as const;
-    const left = await this.transactions.run((tx) => this.repository.adopt(tx, ...own, streamId), PREPARES);
-    if (left === undefined) return false;
-    const away = left.plan === null ? undefined : await this.#away(left.streamId, left.dir, left.plan);
-    if (away !== undefined) {
-      // Held for as long as an edit takes: until then the next one to be taken back is of another city.
-      this.log.warn({ edit: left.plan?.id, dir: left.dir }, `an edit cannot be taken back: ${away}`);
-      return true;
-    }
-    if (left.plan !== null) await undoPlan(left.dir, left.plan);
-    await this.transactions.run(async (tx) => {
-      await this.repository.raiseAttempt(tx, left.streamId);
-      await this.repository.end(tx, left.streamId, left.id);
-    }, PREPARES);
-    this.log.warn({ edit: left.plan?.id, dir: left.dir }, 'an edit whose process vanished was taken back');
-    return true;
   }
 }
 

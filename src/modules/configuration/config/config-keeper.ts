@@ -7,7 +7,7 @@ import { AppLogger } from '../../../platform/logging/logger.js';
 import { ACTOR } from '../../tenancy/cities/actor.js';
 import type { Ledger } from '../../files/composition/trees/ledger.js';
 import { CityComposer } from './city-composer.js';
-import { ConfigEditsService } from './config-edits.service.js';
+import { EditRecovery } from './edit-recovery.js';
 import { ConfigKeeperRepository, type KeptCity } from './config-keeper.repository.js';
 import { ConfigReloadsService } from './config-reloads.service.js';
 import { summaryOf } from './refusals.js';
@@ -80,7 +80,7 @@ export class ConfigKeeper implements OnApplicationBootstrap {
     private readonly repository: ConfigKeeperRepository,
     private readonly composer: CityComposer,
     private readonly reloads: ConfigReloadsService,
-    private readonly edits: ConfigEditsService,
+    private readonly recovery: EditRecovery,
     private readonly due: DueLooks,
     private readonly log: AppLogger,
     private readonly lifecycle: Lifecycle,
@@ -89,9 +89,9 @@ export class ConfigKeeper implements OnApplicationBootstrap {
   onApplicationBootstrap(): void {
     repeat(this.lifecycle, this.log, { name: 'city files', everyMs: TICK_MS, work: () => this.#tick() });
     const recover = async (signal: AbortSignal): Promise<void> => {
-      while (!signal.aborted && (await this.edits.recover()));
+      while (!signal.aborted && (await this.recovery.recover()));
     };
-    this.due.repeat({ name: 'abandoned edits', everyMs: RENEW_MS, due: this.edits.areOpen, work: recover });
+    this.due.repeat({ name: 'abandoned edits', everyMs: RENEW_MS, due: this.recovery.areOpen, work: recover });
     this.lifecycle.onStop('background', 'city files', async () => {
       this.#stopped = true;
       await Promise.all(Array.from(this.#looks.values(), ({ done }) => done));
