@@ -124,7 +124,7 @@ export const HTTP: readonly Guard[] = [
   },
   {
     guard: 'The line of a caller has an end.',
-    file: 'src/platform/http/requests-in-work.ts',
+    file: 'src/platform/http/request-lines.ts',
     find: '(line.requests >= waiting || line.bytes',
     replace: '(line.bytes',
     test: 'src/platform/http/requests-in-work.spec.ts',
@@ -133,7 +133,7 @@ export const HTTP: readonly Guard[] = [
   {
     guard: 'Whose body somebody else reads waits in no line.',
     file: 'src/platform/http/requests-in-work.ts',
-    find: "    if (visit.state === 'arriving') {\n      this.#part(visit);\n      visit.state = 'resting';\n    }\n",
+    find: "    if (visit.state === 'arriving') {\n      this.#lines.part(visit);\n      visit.state = 'resting';\n    }\n",
     replace: '',
     test: 'src/platform/http/requests-in-work.spec.ts',
     name: 'when somebody else reads their bodies',
@@ -164,8 +164,8 @@ export const HTTP: readonly Guard[] = [
   },
   {
     guard: 'What has come of bodies has an end.',
-    file: 'src/platform/http/requests-in-work.ts',
-    find: '      line.bytes += length;\n',
+    file: 'src/platform/http/request-lines.ts',
+    find: '    line.bytes += bytes;\n    one.bytes += bytes;\n',
     replace: '',
     test: 'src/platform/http/senders.spec.ts',
     name: 'when too much of them has come',
@@ -615,8 +615,8 @@ export const HTTP: readonly Guard[] = [
   },
   {
     guard: 'Writes of a caller do not fill its line.',
-    file: 'src/platform/http/requests-in-work.ts',
-    find: ' || (!visit.isRead && line.writes >= Math.ceil(waiting * WRITES))',
+    file: 'src/platform/http/request-lines.ts',
+    find: ' || (!one.isRead && line.writes >= Math.ceil(waiting * WRITES))',
     replace: '',
     test: 'src/platform/http/requests-in-work.spec.ts',
     name: 'every other turn',

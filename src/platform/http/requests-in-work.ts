@@ -5,22 +5,15 @@ import type { RequestLimits } from '../config/config.js';
 import type { Metrics } from '../health/metrics.js';
 import { hasBody, headBytes, isRead } from './arriving.js';
 import { whenDisconnected } from './leaving.js';
+import { PacedStarts } from './paced-starts.js';
+import { RequestLines, type LineLimits } from './request-lines.js';
 import { Turns, type Party, type TurnLimits } from '../turns/turns.js';
 import type { CityRequests } from '../turns/waiting-requests.js';
 import { workFor, Working, type Place } from '../turns/working.js';
 
-/** How long a request waits in line, and how many bytes those of one owner may be. */
-export interface LineLimits {
-  readonly waitMs: number;
-  readonly bytes: number;
-}
 const LINE: LineLimits = { waitMs: 10_000, bytes: 16 << 20 };
 /** What a request takes whose body does not say how long it is. */
 const BODY_LIMIT = 1 << 20;
-/** So many of those that have waited begin in one turn of the event loop; then it looks at its sockets again. */
-const STARTS_A_TURN = 4;
-/** Of a line, so much is for what is no read: who writes without end can still look at what came of it. */
-const WRITES = 0.75;
 const WAIT_BUCKETS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10];
 
 /** Kept on the request itself: with a `WeakMap` of all requests each took 0.5 µs more, and every collection looks through that map. */
@@ -33,14 +26,6 @@ declare module 'fastify' {
 }
 
 type Next = (refused?: ProblemError) => void;
-
-/** What a caller has in line: requests that wait, and those whose bodies are still coming. */
-interface Line {
-  requests: number;
-  bytes: number;
-  /** Those of them that are no reads. */
-  writes: number;
-}
 
 /** One request on its way through this room. */
 class Visit implements Place {
@@ -79,15 +64,15 @@ class Visit implements Place {
  */
 export class RequestsInWork {
   readonly #turns: Turns;
-  readonly #lines = new Map<string, Line>();
+  readonly #lines: RequestLines;
   readonly #waiting = new Slots<Visit>();
-  readonly #starts: (() => void)[] = [];
+  readonly #starts = new PacedStarts();
   readonly #ceilings: TurnLimits;
   #observe: (seconds: number) => void = () => undefined;
   #draining = false;
 
   constructor(
-    private readonly limits: RequestLimits,
+    limits: RequestLimits,
     private readonly line: LineLimits = LINE,
   ) {
     this.#ceilings = {
@@ -96,6 +81,7 @@ export class RequestsInWork {
       key: { alone: limits.key, beside: Math.ceil(limits.key / 4) },
     };
     this.#turns = new Turns(this.#ceilings);
+    this.#lines = new RequestLines(limits.waiting, line);
   }
 
   use(metrics: Metrics): void {
@@ -157,12 +143,8 @@ export class RequestsInWork {
     const { raw } = request;
     raw.on('data', ({ length }: Buffer) => {
       if (visit.state !== 'arriving') return;
-      const line = this.#lines.get(visit.party.owner)!;
       // Whoever reads hears it as the end of the body.
-      if (line.bytes + length > this.line.bytes)
-        return void raw.emit('error', this.#tooMany(visit.party, `found ${line.requests} that wait`));
-      line.bytes += length;
-      visit.bytes += length;
+      if (!this.#lines.grow(visit, length)) raw.emit('error', this.#full(visit.party));
     });
   }
 
@@ -171,7 +153,7 @@ export class RequestsInWork {
     const visit = request[VISIT];
     if (visit?.state !== 'arriving') return next();
     const { bytes } = visit;
-    this.#part(visit);
+    this.#lines.part(visit);
     this.#seek(visit, request, () => bytes, next);
   }
 
@@ -181,7 +163,7 @@ export class RequestsInWork {
     if (visit === undefined || visit.state === 'over') return;
     const { state } = visit;
     visit.state = 'over';
-    if (state === 'arriving') this.#part(visit);
+    if (state === 'arriving') this.#lines.part(visit);
     if (state === 'working') this.#turns.leave(visit.party);
   }
 
@@ -200,7 +182,7 @@ export class RequestsInWork {
 
   /** Requests that an owner has in work and in line. */
   wanted(party: Party): number {
-    return this.#turns.heldBy(party) + (this.#lines.get(party.owner)?.requests ?? 0);
+    return this.#turns.heldBy(party) + this.#lines.of(party.owner);
   }
 
   /** What a city's keys, and others for it, have in work and in line here. */
@@ -213,7 +195,7 @@ export class RequestsInWork {
   rest(visit: Visit): void {
     // Whoever has taken it over reads its body: nobody says that it has arrived.
     if (visit.state === 'arriving') {
-      this.#part(visit);
+      this.#lines.part(visit);
       visit.state = 'resting';
     }
     if (visit.state !== 'working') return;
@@ -232,7 +214,7 @@ export class RequestsInWork {
           next();
         };
     if (this.#draining && goOn !== undefined) return goOn();
-    this.#add(visit, 0); // it was let in before: however long the line is, it is in it
+    this.#lines.add(visit, 0); // it was let in before: however long the line is, it is in it
     this.#wait(visit, undefined, next, goOn);
   }
 
@@ -258,7 +240,7 @@ export class RequestsInWork {
       unwatch();
       visit.quit = undefined;
       this.#waiting.remove(place);
-      this.#part(visit);
+      this.#lines.part(visit);
       const waited = performance.now() - since;
       visit.working.waitedMs += waited;
       this.#observe(waited / 1_000);
@@ -272,7 +254,7 @@ export class RequestsInWork {
       () => {
         ended();
         visit.state = 'working';
-        this.#later(next);
+        this.#starts.add(next);
       },
       visit.isRead,
     );
@@ -288,45 +270,13 @@ export class RequestsInWork {
     unwatch = whenDisconnected(request.socket, () => visit.quit?.(problem('request_timeout', 'the client has left')));
   }
 
-  /** Those that have waited begin a few at a time. */
-  #later(start: () => void): void {
-    if (this.#starts.push(start) === 1) setImmediate(() => this.#begin());
-  }
-
-  #begin(): void {
-    for (const start of this.#starts.splice(0, STARTS_A_TURN)) start();
-    if (this.#starts.length > 0) setImmediate(() => this.#begin());
-  }
-
-  /** Puts a request into its caller's line, of which it takes so many bytes `now`. The refusal when that is full. */
+  /** The refusal when the caller's line is full. */
   #join(visit: Visit, bytes: number, now = bytes): ProblemError | undefined {
-    const line = this.#lines.get(visit.party.owner);
-    const { waiting } = this.limits;
-    const full =
-      line !== undefined &&
-      (line.requests >= waiting || line.bytes + bytes > this.line.bytes || (!visit.isRead && line.writes >= Math.ceil(waiting * WRITES)));
-    if (full) return this.#tooMany(visit.party, `found ${line.requests} that wait`);
-    this.#add(visit, now);
-    return undefined;
+    return this.#lines.join(visit, bytes, now) ? undefined : this.#full(visit.party);
   }
 
-  #add(visit: Visit, bytes: number): void {
-    const { owner } = visit.party;
-    const line = this.#lines.get(owner) ?? { requests: 0, bytes: 0, writes: 0 };
-    visit.bytes = bytes;
-    line.requests++;
-    if (!visit.isRead) line.writes++;
-    line.bytes += bytes;
-    this.#lines.set(owner, line);
-  }
-
-  #part(visit: Visit): void {
-    const { owner } = visit.party;
-    const line = this.#lines.get(owner)!;
-    line.requests--;
-    if (!visit.isRead) line.writes--;
-    line.bytes -= visit.bytes;
-    if (line.requests === 0) this.#lines.delete(owner);
+  #full(party: Party): ProblemError {
+    return this.#tooMany(party, `found ${this.#lines.of(party.owner)} that wait`);
   }
 
   /** 429 when it is the caller's own requests that are too many, 503 when it is those of all. */
