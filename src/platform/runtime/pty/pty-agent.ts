@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { Clock } from '../../time/clock.js';
 import { chooseOption } from '../answers.js';
 import { EventQueue } from '../event-queue.js';
@@ -6,41 +5,12 @@ import { causeOfExit } from '../failures.js';
 import { PromptError, type Exit, type InteractionAnswer, type RunningAgent, type RuntimeCapabilities, type TurnEnd } from '../port.js';
 import type { Grown } from '../screen/growth.js';
 import { TurnText } from '../screen/turn-text.js';
+import { AskedDialogs } from './asked-dialogs.js';
 import type { Console } from './console.js';
 import { findDialog, showsInput, type Dialog } from './dialogs.js';
 import { COMMAND, CONTROL_C, type Family } from './families.js';
-import { type, type TypingTiming } from './typing.js';
-
-/** Milliseconds. */
-export interface PtyTiming extends TypingTiming {
-  /** Between looks at a screen on which nothing happens. */
-  readonly pollMs: number;
-  /** A screen that has not changed for so long is finished painting. */
-  readonly settleMs: number;
-  /** A turn has ended when nothing has changed for so long and the next input is waited for; */
-  readonly quietMs: number;
-  /** for longer when the screen does not say that it waits. */
-  readonly silentMs: number;
-  /** For a soft interruption, before Ctrl-C. */
-  readonly softMs: number;
-  /** For any interruption. */
-  readonly cancelMs: number;
-  /** For a dialog to take an answer. */
-  readonly answerMs: number;
-}
-
-export const PTY_TIMING: PtyTiming = {
-  typedMs: 3_000,
-  pauseMs: 300,
-  sentMs: 2_000,
-  pollMs: 100,
-  settleMs: 500,
-  quietMs: 2_000,
-  silentMs: 6_000,
-  softMs: 2_000,
-  cancelMs: 5_000,
-  answerMs: 3_000,
-};
+import type { PtyTiming } from './timing.js';
+import { type } from './typing.js';
 
 /** What the screen shows in a turn, or between two of them. */
 interface Shown {
@@ -56,12 +26,6 @@ interface Turn {
   cutOff: boolean;
 }
 
-interface OpenDialog extends Dialog {
-  readonly requestId: string;
-}
-
-/** Dialogs of which it is known how often they were shown. */
-const MAX_ASKED = 1_000;
 /** Lines at the bottom in which programs say that they are working. */
 const STATUS_LINES = 12;
 
@@ -73,14 +37,13 @@ export class PtyAgent implements RunningAgent {
   readonly exit: Promise<Exit>;
   readonly #queue = new EventQueue();
   readonly #gone = new AbortController();
-  readonly #asked = new Map<string, number>();
+  readonly #dialogs: AskedDialogs;
   #text = '';
   #changedAt: number;
   #shown: Shown;
   #turn: Turn | undefined;
   #turns = 0;
   #done = false;
-  #dialog: OpenDialog | undefined;
   #stopping = false;
   #clearFirst = false;
 
@@ -89,11 +52,12 @@ export class PtyAgent implements RunningAgent {
     private readonly family: Family,
     private readonly readyPrefix: string | undefined,
     /** Tells interactions of this process from those of others of the session. */
-    private readonly incarnation: string,
+    incarnation: string,
     private readonly timing: PtyTiming,
     private readonly clock: Clock,
   ) {
     this.#changedAt = clock.monotonic();
+    this.#dialogs = new AskedDialogs(this.#queue, incarnation);
     this.#shown = this.#follow('before');
     console.onDrawn(() => this.#look());
     this.exit = this.#watch();
@@ -123,7 +87,7 @@ export class PtyAgent implements RunningAgent {
 
   /** The dialog on the screen, when the screen is at rest. */
   get dialog(): Dialog | undefined {
-    return this.#dialog;
+    return this.#dialogs.open;
   }
 
   /** Milliseconds since something on the screen has changed. */
@@ -178,7 +142,7 @@ export class PtyAgent implements RunningAgent {
     const turn = this.#turn;
     if (turn === undefined) return;
     turn.cancelled = true;
-    if (this.#dialog?.isKnown === false) {
+    if (this.#dialogs.open?.isKnown === false) {
       turn.abandoned = true;
       return;
     }
@@ -191,13 +155,13 @@ export class PtyAgent implements RunningAgent {
   }
 
   async respond(requestId: string, { action }: InteractionAnswer): Promise<boolean> {
-    const dialog = this.#dialog;
+    const dialog = this.#dialogs.open;
     if (dialog === undefined || dialog.requestId !== requestId || !dialog.isKnown) return false;
     const chosen = chooseOption(dialog.options, action);
     if (chosen === undefined) return false;
     this.console.press(dialog.options.find(({ id }) => id === chosen)?.key ?? this.family.interrupt);
     // What is still there has not taken the answer: it is asked again, under another id.
-    if (!(await this.#wait(() => this.#dialog !== dialog, this.timing.answerMs))) this.#close();
+    if (!(await this.#wait(() => this.#dialogs.open !== dialog, this.timing.answerMs))) this.#dialogs.close();
     return true;
   }
 
@@ -235,9 +199,9 @@ export class PtyAgent implements RunningAgent {
   }
 
   async #begin(turn: Turn, text: string): Promise<void> {
-    await this.#until(() => turn.cancelled || this.#dialog?.isKnown !== true);
+    await this.#until(() => turn.cancelled || this.#dialogs.open?.isKnown !== true);
     if (turn.cancelled) throw new PromptError('refused', 'it was called off before it was typed');
-    if (this.#dialog !== undefined) throw new PromptError('refused', 'the agent shows a dialog that nobody here knows how to answer');
+    if (this.#dialogs.open !== undefined) throw new PromptError('refused', 'the agent shows a dialog that nobody here knows how to answer');
     if (this.#clearFirst && this.family.clear !== undefined) {
       this.console.press(this.family.clear);
       await this.#until(() => false, this.timing.pauseMs);
@@ -266,13 +230,13 @@ export class PtyAgent implements RunningAgent {
   }
 
   get #isIdle(): boolean {
-    if (this.#dialog !== undefined || this.#isBusy) return false;
+    if (this.#dialogs.open !== undefined || this.#isBusy) return false;
     return this.quiet >= (this.showsInput ? this.timing.quietMs : this.timing.silentMs);
   }
 
   /** After the key a shorter rest is enough. */
   get #isInterrupted(): boolean {
-    return this.#dialog === undefined && !this.#isBusy && this.quiet >= this.timing.settleMs;
+    return this.#dialogs.open === undefined && !this.#isBusy && this.quiet >= this.timing.settleMs;
   }
 
   get #limitReached(): boolean {
@@ -303,35 +267,7 @@ export class PtyAgent implements RunningAgent {
   /** A dialog counts when the screen is at rest: half of one may look like another. */
   #rest(): void {
     if (this.quiet < this.timing.settleMs || this.hasEnded) return;
-    const found = findDialog(this.#lines, this.family, this.readyPrefix);
-    if (found?.hash === this.#dialog?.hash) return;
-    this.#close();
-    if (found !== undefined) this.#open(found);
-  }
-
-  #open(found: Dialog): void {
-    const times = (this.#asked.get(found.hash) ?? 0) + 1;
-    this.#asked.delete(found.hash);
-    this.#asked.set(found.hash, times);
-    if (this.#asked.size > MAX_ASKED) this.#asked.delete(this.#asked.keys().next().value!);
-    const id = createHash('sha256').update([this.incarnation, found.hash, times].join('\n')).digest('hex');
-    const requestId = `pty-${id.slice(0, 16)}`;
-    this.#dialog = { ...found, requestId };
-    this.#queue.push({
-      type: 'interaction',
-      requestId,
-      kind: found.isKnown ? 'approval' : 'dialog',
-      prompt: found.prompt,
-      // What cannot be answered offers no answers.
-      options: found.isKnown ? found.options.map(({ id, label, kind }) => ({ id, label, kind })) : [],
-      metadata: { source: 'pty', answerable: String(found.isKnown) },
-    });
-  }
-
-  #close(): void {
-    const { requestId } = this.#dialog ?? {};
-    this.#dialog = undefined;
-    if (requestId !== undefined) this.#queue.push({ type: 'interaction_cleared', requestId });
+    this.#dialogs.shows(findDialog(this.#lines, this.family, this.readyPrefix));
   }
 
   /** A dialog may appear, or go away, while nobody waits for anything. */
@@ -342,7 +278,7 @@ export class PtyAgent implements RunningAgent {
     const stderrTail = this.lastWords;
     // Children that it has left behind would go on working where the next process works. What cannot be ended, `stop` tells.
     await this.console.end({ hard: true }).catch(() => undefined);
-    this.#close();
+    this.#dialogs.close();
     this.#done = code === 0 && !this.#stopping && this.isCommand;
     this.#gone.abort();
     await this.#flushed();

@@ -4,7 +4,8 @@ import { failureOf } from '../failures.js';
 import { StartError, type AgentRuntime, type RunningAgent, type StartSpec } from '../port.js';
 import { Console } from './console.js';
 import { familyOf, type Family } from './families.js';
-import { PTY_TIMING, PtyAgent, type PtyTiming } from './pty-agent.js';
+import { PtyAgent } from './pty-agent.js';
+import { PTY_TIMING, type PtyTiming } from './timing.js';
 import { openTerminal } from './terminal.js';
 
 /** A screen without a sign of readiness is ready when it has been at rest for so many times as a painted one needs. */
