@@ -2,6 +2,7 @@ import type { Guard } from './guard.js';
 
 const OPERATIONS = 'src/platform/operations/operations.db-spec.ts';
 const REPOSITORY = 'src/platform/operations/operations.repository.ts';
+const CLAIMS = 'src/platform/operations/operation-claims.repository.ts';
 const EVENT_LOG = 'src/platform/event-log/event-log.db-spec.ts';
 const KEYS = 'src/platform/idempotency/idempotency.db-spec.ts';
 const OWNED = 'src/platform/operations/operations.repository.db-spec.ts';
@@ -166,7 +167,7 @@ export const EVENT_LOG_GUARDS: readonly Guard[] = [
   },
   {
     guard: 'An operation is claimed only when it waits or its lease has run out.',
-    file: REPOSITORY,
+    file: CLAIMS,
     find: "const LOST = sql`o.state = 'running' and o.lease_until <= statement_timestamp()`;",
     replace: "const LOST = sql`o.state = 'running'`;",
     test: OWNED,
@@ -187,7 +188,7 @@ export const EVENT_LOG_GUARDS: readonly Guard[] = [
   },
   {
     guard: 'The time of an operation counts from its claim.',
-    file: REPOSITORY,
+    file: CLAIMS,
     find: 'clock_timestamp() + (${JSON.stringify(kinds)}::jsonb',
     replace: 'null::timestamptz + (${JSON.stringify(kinds)}::jsonb',
     test: OWNED,
@@ -209,7 +210,7 @@ export const EVENT_LOG_GUARDS: readonly Guard[] = [
   },
   {
     guard: 'What is past its deadline is not taken again while its end is under way.',
-    file: REPOSITORY,
+    file: CLAIMS,
     find: `and not (o.state = 'running' and o.lease_until > statement_timestamp()
     and o.lease_until > o.deadline_at + \${leaseMs / 1000}::float8 * interval '1 second')`,
     replace: 'and ${leaseMs}::float8 > 0',
@@ -227,7 +228,7 @@ export const EVENT_LOG_GUARDS: readonly Guard[] = [
   },
   {
     guard: 'A worker takes of what waits only what it can run.',
-    file: REPOSITORY,
+    file: CLAIMS,
     find: 'and ${known(Object.keys(deadlines))} order by',
     replace: 'and (${known(Object.keys(deadlines))} or true) order by',
     test: OWNED,
@@ -235,7 +236,7 @@ export const EVENT_LOG_GUARDS: readonly Guard[] = [
   },
   {
     guard: 'A worker takes of what has lost its worker only what it can run.',
-    file: REPOSITORY,
+    file: CLAIMS,
     find: 'where ${LOST} and ${known(kinds)} and',
     replace: 'where ${LOST} and (${known(kinds)} or true) and',
     test: OWNED,
@@ -243,7 +244,7 @@ export const EVENT_LOG_GUARDS: readonly Guard[] = [
   },
   {
     guard: 'What is past its deadline is left for a while to a worker that knows what else ends with it.',
-    file: REPOSITORY,
+    file: CLAIMS,
     find: 'and (${known(kinds)} or o.deadline_at <=',
     replace: 'and (${known(kinds)} or true or o.deadline_at <=',
     test: OPERATIONS,

@@ -10,7 +10,8 @@ import { Failpoints } from '../failpoints/failpoints.js';
 import { AppLogger } from '../logging/logger.js';
 import type { ClaimedOperation, OperationHandler, OperationOutcome } from './operation.js';
 import { OperationMetrics } from './operation-metrics.js';
-import { OperationsRepository, type ClaimedRow, type Ending } from './operations.repository.js';
+import type { ClaimedRow } from './operation-claims.repository.js';
+import { OperationsRepository, type Ending } from './operations.repository.js';
 
 const ACTOR = 'reconciler';
 const LONGEST_PAUSE_MS = 2_000;

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { AppConfig } from '../config/config.js';
 import { Transactions } from '../database/transactions.js';
 import { OperationRegistry } from './registry.js';
-import { OperationsRepository, type ClaimedRow } from './operations.repository.js';
+import { OperationClaimsRepository, type ClaimedRow } from './operation-claims.repository.js';
 import { Shares } from '../turns/shares.js';
 import { OperationTimings } from './timings.js';
 
@@ -25,7 +25,7 @@ export class OperationClaims {
 
   constructor(
     private readonly config: AppConfig,
-    private readonly repository: OperationsRepository,
+    private readonly repository: OperationClaimsRepository,
     private readonly registry: OperationRegistry,
     private readonly transactions: Transactions,
     private readonly timings: OperationTimings,

@@ -5,7 +5,8 @@ import { SUPERVISOR_STREAM } from '../../contract/scalars.js';
 import { createDb, createPool, type Db } from '../database/database.js';
 import { Transactions, type Tx } from '../database/transactions.js';
 import { Failpoints } from '../failpoints/failpoints.js';
-import { OperationsRepository, type ClaimedRow } from './operations.repository.js';
+import { OperationClaimsRepository, type ClaimedRow } from './operation-claims.repository.js';
+import { OperationsRepository } from './operations.repository.js';
 
 const DONE = { state: 'succeeded', result: {} } as const;
 
@@ -13,6 +14,7 @@ let database: TestDatabase;
 let db: Db;
 let transactions: Transactions;
 const repository = new OperationsRepository();
+const claims = new OperationClaimsRepository();
 let made = 0;
 
 beforeAll(async () => {
@@ -28,9 +30,9 @@ afterAll(async () => {
 const run = <T>(work: (tx: Tx) => Promise<T>): Promise<T> => transactions.run(work);
 const row = (id: string) => db.selectFrom('operations').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
 const claim = (owner: string, skip: string[] = [], after = ''): Promise<ClaimedRow | undefined> =>
-  run((tx) => repository.claimNext(tx, owner, { after, skip, leaseMs: 60_000, pickupMs: 0, deadlines: { 'test.work': 60_000 } }));
+  run((tx) => claims.claimNext(tx, owner, { after, skip, leaseMs: 60_000, pickupMs: 0, deadlines: { 'test.work': 60_000 } }));
 const claimLost = (owner: string, skip: string[] = []): Promise<ClaimedRow | undefined> =>
-  run((tx) => repository.claimLost(tx, owner, { skip, leaseMs: 60_000, kinds: ['test.work'] }));
+  run((tx) => claims.claimLost(tx, owner, { skip, leaseMs: 60_000, kinds: ['test.work'] }));
 const lose = (id: string) => sql`update operations set lease_until = now() - interval '1 s' where id = ${id}`.execute(db);
 
 async function accepted(deadlineMs = 60_000): Promise<string> {

@@ -6,6 +6,7 @@ import { JobWorker } from '../queue/job-worker.js';
 import { QueueModule } from '../queue/queue.module.js';
 import { OperationEndings } from './endings.js';
 import { OperationClaims } from './operation-claims.js';
+import { OperationClaimsRepository } from './operation-claims.repository.js';
 import { OperationWorker } from './operation-worker.js';
 import { OperationsModule } from './operations.module.js';
 import { OperationPurge } from './purge.js';
@@ -22,6 +23,7 @@ import { OperationTimings } from './timings.js';
     OperationSweeper,
     OperationPurge,
     OperationClaims,
+    OperationClaimsRepository,
     OperationEndings,
     JobWorker,
     {

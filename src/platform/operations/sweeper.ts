@@ -6,7 +6,7 @@ import { Failpoints } from '../failpoints/failpoints.js';
 import { AppLogger } from '../logging/logger.js';
 import { AutoResetEvent } from '../time/auto-reset-event.js';
 import { sleep } from '../time/clock.js';
-import { OperationsRepository, type ClaimedRow } from './operations.repository.js';
+import { OperationClaimsRepository, type ClaimedRow } from './operation-claims.repository.js';
 import { OperationRegistry } from './registry.js';
 import { OperationRunner } from './runner.js';
 import { OperationTimings } from './timings.js';
@@ -29,7 +29,7 @@ export class OperationSweeper {
   constructor(
     private readonly config: AppConfig,
     private readonly db: Db,
-    private readonly repository: OperationsRepository,
+    private readonly repository: OperationClaimsRepository,
     private readonly transactions: Transactions,
     private readonly runner: OperationRunner,
     private readonly registry: OperationRegistry,

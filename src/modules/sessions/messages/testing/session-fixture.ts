@@ -20,6 +20,7 @@ import { OperationEndings } from '../../../../platform/operations/endings.js';
 import { OperationClaims } from '../../../../platform/operations/operation-claims.js';
 import { OperationMetrics } from '../../../../platform/operations/operation-metrics.js';
 import { Operations } from '../../../../platform/operations/operations.js';
+import { OperationClaimsRepository } from '../../../../platform/operations/operation-claims.repository.js';
 import { OperationsRepository } from '../../../../platform/operations/operations.repository.js';
 import { DeclaredKinds, OperationRegistry } from '../../../../platform/operations/registry.js';
 import { OperationRunner } from '../../../../platform/operations/runner.js';
@@ -272,7 +273,8 @@ function processOn(
   const config = { processId: name } as AppConfig;
   const timings = new OperationTimings();
   const endings = new OperationEndings(operationRows, transactions, eventLog, failpoints, log, counts);
-  const claims = new OperationClaims(config, operationRows, registry, transactions, timings);
+  const claimRows = new OperationClaimsRepository();
+  const claims = new OperationClaims(config, claimRows, registry, transactions, timings);
   const runner = new OperationRunner(claims, operationRows, registry, endings, transactions, failpoints, timings, log);
   return {
     sessions,
@@ -283,7 +285,7 @@ function processOn(
     interactions,
     responses: new ResponsesService(db, resolver, sessions, interactions, questions, idempotency, eventLog),
     reconciler,
-    sweeper: new OperationSweeper(config, db, operationRows, transactions, runner, registry, failpoints, timings, log),
+    sweeper: new OperationSweeper(config, db, claimRows, transactions, runner, registry, failpoints, timings, log),
     operations,
     signalled,
   };

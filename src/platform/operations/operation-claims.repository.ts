@@ -1,0 +1,143 @@
+import { Injectable } from '@nestjs/common';
+import { sql, type Kysely, type RawBuilder } from 'kysely';
+import type { Database } from '../database/database.js';
+import type { Tx } from '../database/transactions.js';
+import { after, CITY, TRACE, WAITING } from './operations.repository.js';
+
+/** A claimed row, as the claim left it. Times are relative, by the database's clock. */
+export interface ClaimedRow {
+  readonly id: string;
+  readonly kind: string;
+  readonly target: string;
+  readonly subject: string | null;
+  readonly stream: string;
+  /** Whose place it takes. */
+  readonly city: string;
+  readonly input: unknown;
+  readonly attempts: number;
+  readonly fence: number;
+  /** It waited for a worker until it was taken. */
+  readonly waited: boolean;
+  readonly ageMs: number;
+  readonly deadlineInMs: number;
+  readonly traceparent: string | undefined;
+}
+
+/** As it is stored: a trace's place is in the input. */
+type StoredRow = Omit<ClaimedRow, 'traceparent'>;
+
+/** How long work of each kind may take, in milliseconds. */
+export type Deadlines = Readonly<Record<string, number>>;
+
+export interface NextChoice {
+  readonly after: string;
+  readonly skip: readonly string[];
+  readonly leaseMs: number;
+  readonly pickupMs: number;
+  readonly deadlines: Deadlines;
+}
+
+export interface LostChoice {
+  readonly skip: readonly string[];
+  readonly leaseMs: number;
+  /** That whoever asks can run. */
+  readonly kinds: readonly string[];
+}
+
+export interface ExpiredChoice {
+  readonly limit: number;
+  readonly leaseMs: number;
+  readonly kinds: readonly string[];
+}
+
+const CLAIMED = sql`o.id, o.kind, o.target, o.subject, o.stream, ${CITY} as city, o.input, o.attempts, o.fence,
+  extract(epoch from clock_timestamp() - o.created_at)::float8 * 1000 as "ageMs",
+  extract(epoch from o.deadline_at - clock_timestamp())::float8 * 1000 as "deadlineInMs"`;
+
+/** A claim is a new fence: whoever worked under an older one can no longer finish, renew or report. */
+const claimSet = (owner: string, leaseMs: number): RawBuilder<unknown> => sql`state = 'running', attempts = o.attempts + 1,
+  fence = o.fence + 1, lease_owner = ${owner}, lease_until = ${after(leaseMs)}`;
+
+/** The time of what waited counts from its claim. */
+const deadlineFrom = (kinds: Deadlines): RawBuilder<unknown> => sql`deadline_at =
+  clock_timestamp() + (${JSON.stringify(kinds)}::jsonb ->> o.kind)::float8 * interval '1 millisecond'`;
+
+/** A worker runs what it knows: while an upgrade is under way others may know more. */
+const known = (kinds: readonly string[]): RawBuilder<unknown> => sql`o.kind = any(${[...kinds]}::text[])`;
+
+/** As the index has it. `statement_timestamp()` is one value a statement, so that it can be looked for in it. */
+const LOST = sql`o.state = 'running' and o.lease_until <= statement_timestamp()`;
+
+/** Its pause is over. A fresh operation is left to the queue for a moment. */
+const due = (pickupMs: number): RawBuilder<boolean> => sql<boolean>`o.run_after <= statement_timestamp()
+  and (o.attempts > 0 or o.run_after <= statement_timestamp() - ${pickupMs / 1000}::float8 * interval '1 second')`;
+
+/**
+ * Past its deadline, and nobody is ending it: leases are not renewed past the deadline, so one that reaches further was taken to end
+ * it. Were it taken again meanwhile, the fence would move on from under every ending and none would ever be done.
+ */
+const expired = (leaseMs: number): RawBuilder<boolean> => sql<boolean>`
+  o.state in ('accepted', 'running') and o.deadline_at <= statement_timestamp()
+  and not (o.state = 'running' and o.lease_until > statement_timestamp()
+    and o.lease_until > o.deadline_at + ${leaseMs / 1000}::float8 * interval '1 second')`;
+
+/** Cities with waiting operations by name, each found by one look into the index, however many operations it has. */
+const cities = (where: RawBuilder<unknown>): RawBuilder<unknown> => sql`
+  (select ${CITY} as city from operations o where ${WAITING} and ${where} order by 1 limit 1)
+  union all
+  select n.city from walk w cross join lateral (
+    select ${CITY} as city from operations o where ${WAITING} and ${where} and ${CITY} > w.city order by 1 limit 1) n`;
+
+/** Which operation a worker takes next: one that waits, one that has lost its worker, or one that is late. */
+@Injectable()
+export class OperationClaimsRepository {
+  /** Takes the oldest due operation of the next city by name after `after`, beginning again at the first; none of `skip`. */
+  async claimNext(tx: Tx, owner: string, { after, skip, leaseMs, pickupMs, deadlines }: NextChoice): Promise<ClaimedRow | undefined> {
+    const { rows } = await sql<StoredRow>`
+      with later as (with recursive walk as (${cities(sql`${CITY} > ${after}`)}) select city from walk),
+      earlier as (with recursive walk as (${cities(sql`${CITY} <= ${after}`)}) select city from walk),
+      next as (
+        select t.id from (select city from later union all select city from earlier) c
+        cross join lateral (
+          select o.id from operations o where ${WAITING} and ${CITY} = c.city and ${due(pickupMs)} and o.deadline_at > statement_timestamp()
+            and ${known(Object.keys(deadlines))} order by o.run_after limit 1 for update skip locked) t
+        where c.city <> all(${[...skip]}::text[]) limit 1
+      )
+      update operations o set ${claimSet(owner, leaseMs)}, ${deadlineFrom(deadlines)} from next where o.id = next.id
+      returning ${CLAIMED}, true as waited`.execute(tx);
+    return rows.map(claimedRow)[0];
+  }
+
+  /** Takes the operation that has been without a worker for longest; of none of the cities of `skip`. */
+  async claimLost(tx: Tx, owner: string, { skip, leaseMs, kinds }: LostChoice): Promise<ClaimedRow | undefined> {
+    const { rows } = await sql<StoredRow>`
+      update operations o set ${claimSet(owner, leaseMs)} where o.id = (
+        select o.id from operations o where ${LOST} and ${known(kinds)} and ${CITY} <> all(${[...skip]}::text[])
+        order by o.lease_until limit 1 for update skip locked) returning ${CLAIMED}, false as waited`.execute(tx);
+    return rows.map(claimedRow)[0];
+  }
+
+  /** Takes up to `limit` operations that are past their deadline, to end them. Those of other kinds are left for a while to whoever knows what else ends with them. */
+  async claimExpired(tx: Tx, owner: string, { limit, leaseMs, kinds }: ExpiredChoice): Promise<ClaimedRow[]> {
+    const { rows } = await sql<StoredRow>`
+      update operations o set ${claimSet(owner, leaseMs)} from (
+        select o.id, ${WAITING} as waited from operations o where ${expired(leaseMs)}
+          and (${known(kinds)} or o.deadline_at <= statement_timestamp() - interval '1 minute')
+        order by o.deadline_at limit ${limit} for update skip locked) late
+      where o.id = late.id returning ${CLAIMED}, late.waited`.execute(tx);
+    return rows.map(claimedRow);
+  }
+
+  /** Whether a sweep would find something. */
+  async anyDue(db: Kysely<Database>, { pickupMs, leaseMs }: { pickupMs: number; leaseMs: number }): Promise<boolean> {
+    const { rows } = await sql<{ due: boolean }>`
+      select exists (select from operations o where ${expired(leaseMs)}) or exists (select from operations o where ${LOST})
+        or exists (select from operations o where ${WAITING} and ${due(pickupMs)}) as due`.execute(db);
+    return rows[0]!.due;
+  }
+}
+
+function claimedRow(row: StoredRow): ClaimedRow {
+  const { [TRACE]: traceparent, ...input } = row.input as Record<string, unknown>;
+  return { ...row, input, traceparent: typeof traceparent === 'string' ? traceparent : undefined };
+}
