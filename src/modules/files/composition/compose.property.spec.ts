@@ -12,7 +12,7 @@ import { change, randomCity, render, type Documents } from './testing/random-cit
 import { randomDocuments, SECRET } from './testing/random-documents.js';
 import { placesOf, plain } from './tree.js';
 import type { FileTree, TreeEntry } from './trees/file-tree.js';
-import { MemoryTree } from './trees/memory-tree.js';
+import { MemoryTree } from './trees/testing/memory-tree.js';
 
 type Files = Readonly<Record<string, string>>;
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { describeIssue } from '../issue.js';
 import { TreeFailure } from '../trees/file-tree.js';
-import { MemoryTree } from '../trees/memory-tree.js';
+import { MemoryTree } from '../trees/testing/memory-tree.js';
 import { compose } from './compose.js';
 import { NamedPacks, START, type Files } from './testing/city.js';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { setTimeout } from 'node:timers/promises';
-import { MemoryTree } from '../trees/memory-tree.js';
+import { MemoryTree } from '../trees/testing/memory-tree.js';
 import { TreeFailure, type FileTree } from '../trees/file-tree.js';
 import { resolvePath, Run } from './run.js';
 import { NamedPacks } from './testing/city.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { TreeFailure } from '../trees/file-tree.js';
-import { MemoryTree } from '../trees/memory-tree.js';
+import { MemoryTree } from '../trees/testing/memory-tree.js';
 import { compose } from './compose.js';
 import { NamedPacks } from './testing/city.js';
 

@@ -5,7 +5,7 @@ import { AGENT_FORMAT } from './agent.format.js';
 import { CITY_FORMAT } from './city.format.js';
 import { PACK_FORMAT } from './pack.format.js';
 import { checkDocument } from './read.js';
-import { MemoryTree } from '../trees/memory-tree.js';
+import { MemoryTree } from '../trees/testing/memory-tree.js';
 import { readTable } from './read.js';
 import type { Format } from './format.js';
 

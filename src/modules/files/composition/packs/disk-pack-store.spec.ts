@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { DiskTree } from '../trees/disk-tree.js';
 import type { FileTree } from '../trees/file-tree.js';
-import { MemoryTree } from '../trees/memory-tree.js';
+import { MemoryTree } from '../trees/testing/memory-tree.js';
 const NOT_HERE = 'there is no such directory, or it belongs to another city';
 import { DiskPackStore } from './disk-pack-store.js';
 import type { FoundPack } from './pack-store.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { LIMITS } from '../compose/limits.js';
 import type { Issue } from '../issue.js';
-import { MemoryTree } from '../trees/memory-tree.js';
+import { MemoryTree } from '../trees/testing/memory-tree.js';
 import { importsOfCity } from './imports-of.js';
 
 /** A city that counts how often each of its files is asked for. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Issue } from '../issue.js';
-import { MemoryTree } from '../trees/memory-tree.js';
+import { MemoryTree } from '../trees/testing/memory-tree.js';
 import { readLock, writeLock, type Lock } from './lock.js';
 
 const a = { version: '1.2.0', commit: 'a'.repeat(40), fetched: '2026-01-15T10:00:00Z' };

@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import type { FoundPack, ImportRequest, PackStore } from '../packs/pack-store.js';
 import type { FileTree } from '../trees/file-tree.js';
-import { MemoryTree } from '../trees/memory-tree.js';
+import { MemoryTree } from '../trees/testing/memory-tree.js';
 import type { CasePack } from './case-file.js';
 
 type Files = Readonly<Record<string, string>>;

@@ -1,6 +1,6 @@
 import { compose } from '../compose/compose.js';
 import { describeIssue } from '../issue.js';
-import { MemoryTree } from '../trees/memory-tree.js';
+import { MemoryTree } from '../trees/testing/memory-tree.js';
 import type { Case } from './case-file.js';
 import { mismatch, misplaced } from './expectations.js';
 import { leavesOf, Sources } from './leaves.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { packOf, NamedPacks } from '../compose/testing/city.js';
 import { TreeFailure, type Allowance, type FileTree } from './file-tree.js';
-import { MemoryTree } from './memory-tree.js';
+import { MemoryTree } from './testing/memory-tree.js';
 import { answerersOf, RemoteTrees } from './remote.js';
 
 /** The trees as a thread sees them: what goes there and back is copied. */

@@ -2,7 +2,7 @@ import type { Composition } from '../../composition.js';
 import { describeIssue } from '../../issue.js';
 import type { FoundPack, ImportRequest, PackStore } from '../../packs/pack-store.js';
 import { plain } from '../../tree.js';
-import { MemoryTree } from '../../trees/memory-tree.js';
+import { MemoryTree } from '../../trees/testing/memory-tree.js';
 import { compose } from '../compose.js';
 
 export type Files = Readonly<Record<string, string>>;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { Allowance, FileTree, TreeEntry } from './file-tree.js';
+import type { Allowance, FileTree, TreeEntry } from '../file-tree.js';
 
-/** Files that lie nowhere: tests, and candidates that are only to be looked at. Keys are paths. */
+/** Files that lie nowhere. Keys are paths. */
 export class MemoryTree implements FileTree {
   readonly #files: ReadonlyMap<string, string>;
 
