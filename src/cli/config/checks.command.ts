@@ -18,7 +18,7 @@ export function addChecks(config: Command, io: Io): void {
 }
 
 /** Files in place of those of the city: `local=path`, or one path that is both. */
-export async function candidateOf({ file = [], without = [] }: ValidateFlags, io: Io): Promise<Record<string, string | null>> {
+async function candidateOf({ file = [], without = [] }: ValidateFlags, io: Io): Promise<Record<string, string | null>> {
   const files = new Map<string, string | null>();
   const put = (path: string, text: string | null): void => {
     if (path === '') throw new CliError('--file: name the file of the city behind the =');

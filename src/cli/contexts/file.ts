@@ -20,7 +20,7 @@ export interface Contexts {
 }
 
 /** `$XDG_CONFIG_HOME/svc/contexts.json`, or `~/.config/svc/contexts.json`; undefined without a home. */
-export function contextsFile(env: Io['env']): string | undefined {
+function contextsFile(env: Io['env']): string | undefined {
   const home = env.XDG_CONFIG_HOME || (env.HOME ? join(env.HOME, '.config') : undefined);
   return home === undefined ? undefined : join(home, 'svc', 'contexts.json');
 }

@@ -13,7 +13,7 @@ const CRASHED = 'session.crashed';
 const QUARANTINED = 'session.quarantined';
 
 /** `attempt 2 of 5 failed: sh ended before it was ready; the next one at 10:05:03Z (2.0s)`. */
-export function failedStartLine({ attempt, attempts, retry_at: at }: Failed, why: string, now = Date.now()): string {
+function failedStartLine({ attempt, attempts, retry_at: at }: Failed, why: string, now = Date.now()): string {
   const which = attempt === undefined ? '' : ` ${attempt}${attempts === undefined ? '' : ` of ${attempts}`}`;
   const next = at === undefined ? '' : `; the next one at ${at.slice(11, 19)}Z (${showDuration(Math.max(0, Date.parse(at) - now))})`;
   return `attempt${which} failed: ${harmlessLine(why)}${next}`;

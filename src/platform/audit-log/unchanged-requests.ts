@@ -17,7 +17,7 @@ interface Share {
 }
 
 /** Whoever has no key can write some 80 records a minute at each replica, whatever he does and from wherever. */
-export const A_MINUTE: Allowance = { each: 60, known: { own: 1_200, counts: 200 }, unknown: { own: 60, counts: 20 } };
+const A_MINUTE: Allowance = { each: 60, known: { own: 1_200, counts: 200 }, unknown: { own: 60, counts: 20 } };
 
 /**
  * Of what programs of cities have answered, apart from the others: a service that is called all the time leaves at most 880 records a minute at

@@ -22,7 +22,7 @@ type Callback = (error: Error | undefined, client: pg.PoolClient | undefined, do
  * Of a pool's connections requests, what they write and batches have three quarters at the most, so that the process's own work finds one. A city alone has half
  * of them; one that wants many beside others has `beside`, so that what it asks of the database is answered before it asks for more.
  */
-export function connectionLimits(max = DEFAULT_POOL_SIZE, beside = 1): TurnLimits {
+function connectionLimits(max = DEFAULT_POOL_SIZE, beside = 1): TurnLimits {
   const places = Math.max(1, Math.floor(max * 0.75));
   const half = Math.max(1, Math.floor(max / 2));
   return { places, city: { alone: half, beside: Math.min(half, beside) }, key: { alone: places, beside: half } };

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { AppLogger } from '../logging/logger.js';
 
 /** The order of an orderly stop. Each phase finishes, or runs into its limit, before the next one begins. */
-export const SHUTDOWN_PHASES = [
+const SHUTDOWN_PHASES = [
   'unready',
   'accept',
   'streams',

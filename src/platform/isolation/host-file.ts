@@ -77,7 +77,7 @@ export interface HostRules {
   readonly limits: { readonly memory: number; readonly processes: number; readonly files: number; readonly cpus?: number | undefined };
 }
 
-export class HostFileError extends Error {}
+class HostFileError extends Error {}
 
 /** The rules of a host; those of an empty file when there is none. @throws HostFileError that names what is wrong, and where */
 export async function readHostFile(file: string): Promise<HostRules> {

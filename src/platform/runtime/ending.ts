@@ -26,7 +26,7 @@ export interface EndingLimits {
   readonly confirmMs: number;
 }
 
-export const ENDING_LIMITS: EndingLimits = { inputMs: 2000, termMs: 5000, confirmMs: 3000 };
+const ENDING_LIMITS: EndingLimits = { inputMs: 2000, termMs: 5000, confirmMs: 3000 };
 
 /**
  * The ladder: its input is closed, SIGTERM to the group, SIGKILL to the group, each with its time; then nothing of it may

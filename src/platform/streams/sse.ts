@@ -1,7 +1,7 @@
 /** The bytes of Server-Sent Events. Every frame carries an id, heartbeats included, except the first ones of a snapshot of several. */
 
 /** Milliseconds a client waits before it reconnects, spread so that a restart is not followed by a stampede. */
-export function retryHint(): number {
+function retryHint(): number {
   return 500 + Math.floor(Math.random() * 1_500);
 }
 

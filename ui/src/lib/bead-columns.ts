@@ -16,7 +16,7 @@ const COLUMNS: readonly (readonly [ColumnId, string])[] = [
 ];
 
 /** Which column a bead is in: what waits for another bead is apart from what can be begun. */
-export const columnOf = ({ status, is_blocked: blocked }: Pick<Bead, 'status' | 'is_blocked'>): ColumnId =>
+const columnOf = ({ status, is_blocked: blocked }: Pick<Bead, 'status' | 'is_blocked'>): ColumnId =>
   status === 'closed' || status === 'in_progress' ? status : blocked === true ? 'blocked' : 'open';
 
 /** Beads by how far they are, each column in the order in which they came. Those that a filter leaves empty are not there. */

@@ -31,7 +31,7 @@ function show(theme: Theme): void {
 
 system.addEventListener('change', () => show(themeNow()));
 
-export const isDark = (): boolean => document.documentElement.dataset.theme === 'dark';
+const isDark = (): boolean => document.documentElement.dataset.theme === 'dark';
 export const toggleTheme = (): void => setTheme(isDark() ? 'light' : 'dark');
 export const useDark = (): boolean =>
   useSyncExternalStore((tell) => {

@@ -21,7 +21,7 @@ interface Props {
 }
 
 /** The same, done to many: four requests at a time, and at the end what was refused, each with its reason. */
-export function BulkBar({ city, beads, onClear }: Props): ReactNode {
+function BulkBar({ city, beads, onClear }: Props): ReactNode {
   const [ask, setAsk] = useState<Ask>();
   /** Those that it was begun for: what is closed may leave the list meanwhile. */
   const [ended, setEnded] = useState<{ readonly count: number; readonly of: number }>();

@@ -6,7 +6,7 @@ import { State } from './basics.js';
 type Readiness = Schemas['ProviderReadiness'];
 
 /** Which providers there are, and whether they can be used: those that are ready first. */
-export function useReadiness(): Readonly<Record<string, Readiness>> | undefined {
+function useReadiness(): Readonly<Record<string, Readiness>> | undefined {
   const [found, setFound] = useState<Readonly<Record<string, Readiness>>>();
   useEffect(() => {
     const stop = new AbortController();

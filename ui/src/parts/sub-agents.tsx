@@ -81,7 +81,7 @@ export function SubAgent({ city, session, agent, onClose }: Props): ReactNode {
 }
 
 /** The words of a frame, where it has any; each provider writes them in its own way. */
-export function saidIn(frame: unknown): { role: string; text: string } | undefined {
+function saidIn(frame: unknown): { role: string; text: string } | undefined {
   if (typeof frame !== 'object' || frame === null) return undefined;
   const one = frame as { role?: unknown; type?: unknown; text?: unknown; content?: unknown; message?: unknown };
   const role = typeof one.role === 'string' ? one.role : typeof one.type === 'string' ? one.type : '';

@@ -25,7 +25,7 @@ const STEPS = [
 ];
 
 /** Where the times stand above the lanes: at round ones, some hundred pixels apart. */
-export function ticksOf(from: number, to: number, width: number): readonly number[] {
+function ticksOf(from: number, to: number, width: number): readonly number[] {
   const most = Math.max(2, Math.floor(width / 110));
   const step = 1000 * (STEPS.find((s) => (to - from) / 1000 / s <= most) ?? STEPS.at(-1)!);
   const ticks: number[] = [];

@@ -23,7 +23,7 @@ function isPool(agent: AgentConfig): boolean {
 }
 
 /** The part of a provider's definition that is shown; values of `env` are masked. */
-export function toProviderSpec(spec: ProviderSpec): ProviderSpecJSON {
+function toProviderSpec(spec: ProviderSpec): ProviderSpecJSON {
   const shown = masked(spec) as Record<string, unknown>;
   const keys = [
     'acp_args',

@@ -14,7 +14,7 @@ const REFUSED_MS = 60_000;
 const LOCAL = new Set([0xef53, 0x58465342, 0x9123683e, 0x01021994, 0x858458f6, 0x794c7630, 0xf2f52010, 0x2fc12fc1, 0xca451a4e]);
 
 /** What the operator's other programs leave of the watches of a user is not known: half of them are for cities. */
-export function watchBudget(): number {
+function watchBudget(): number {
   try {
     return Math.floor(Number(readFileSync('/proc/sys/fs/inotify/max_user_watches', 'utf8')) / 2);
   } catch {

@@ -52,7 +52,7 @@ export class FormulaRunsService {
   }
 }
 
-export function toRecent(row: RunRow): FormulaRecentRunResponse {
+function toRecent(row: RunRow): FormulaRecentRunResponse {
   return {
     workflow_id: row.id,
     status: row.status,

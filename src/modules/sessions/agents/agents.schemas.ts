@@ -143,7 +143,7 @@ export type AgentUpdateQualifiedInputBody = z.infer<typeof AgentUpdateQualifiedI
 export const AgentUpdateQuery = z.strictObject({ patch: queryBool() });
 export type AgentUpdateQuery = z.infer<typeof AgentUpdateQuery>;
 
-export const AGENT_ACTIONS = ['suspend', 'resume', 'reset'] as const;
+const AGENT_ACTIONS = ['suspend', 'resume', 'reset'] as const;
 export type AgentAction = (typeof AGENT_ACTIONS)[number];
 export const AgentActionParam = z.enum(AGENT_ACTIONS).describe('What is to be done with it.');
 export const AgentNameParam = z.string().min(1).max(512).describe('The name of the agent, without its rig.');

@@ -88,7 +88,7 @@ export async function removeEmpty(made: readonly string[]): Promise<void> {
 }
 
 /** A failure of the disk in the words of the contract; others stay as they are. */
-export function diskProblem(error: unknown): unknown {
+function diskProblem(error: unknown): unknown {
   const code = errnoOf(error);
   if (code === undefined || !DISK_ERRORS.has(code)) return error;
   return problem('dependency_missing', `the rig's directory cannot be written: ${code}`, { cause: error });

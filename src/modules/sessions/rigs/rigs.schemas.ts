@@ -4,7 +4,7 @@ import { contract } from '../../../contract/registry.js';
 import { dateTime, int64, text } from '../../../contract/scalars.js';
 
 export const RigNameParam = z.string().min(1).describe('The name of the rig.');
-export const RIG_ACTIONS = ['suspend', 'resume', 'restart', 'reset'] as const;
+const RIG_ACTIONS = ['suspend', 'resume', 'restart', 'reset'] as const;
 export const RigActionParam = z.enum(RIG_ACTIONS).describe('What is to be done with it.');
 export type RigAction = z.infer<typeof RigActionParam>;
 

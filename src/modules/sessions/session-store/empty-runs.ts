@@ -115,7 +115,7 @@ const WENT_WRONG: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** The pause of a pool, or of a member of it, as people see it; undefined when it is over. */
-export function restAfterEmptyRuns(runs: EmptyRuns, now: number, why = 'took none of the work that was there'): SessionRest | undefined {
+function restAfterEmptyRuns(runs: EmptyRuns, now: number, why = 'took none of the work that was there'): SessionRest | undefined {
   const until = emptyPauseUntil(runs);
   if (until <= now) return undefined;
   const which = runs.count === 1 ? 'its last run' : `its last ${runs.count} runs`;

@@ -61,7 +61,7 @@ export function moveOf(state: SessionState, command: SessionCommand): SessionSta
 }
 
 /** Why a session is asked to be awake. */
-export const WAKE_REQUESTS = [
+const WAKE_REQUESTS = [
   'create',
   'explicit',
   'message',

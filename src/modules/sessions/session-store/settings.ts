@@ -107,7 +107,7 @@ export function agentSettings(config: CityConfig, agent: AgentConfig, named?: 'o
 }
 
 /** The class of `[session_sleep]`: agents that nobody attaches to, those that go on with their conversation, all others. */
-export function sleepClass(agent: AgentConfig | undefined): 'noninteractive' | 'interactive_resume' | 'interactive_fresh' {
+function sleepClass(agent: AgentConfig | undefined): 'noninteractive' | 'interactive_resume' | 'interactive_fresh' {
   if (agent === undefined) return 'interactive_resume';
   if (agent.attach === false) return 'noninteractive';
   return agent.wake_mode === 'fresh' ? 'interactive_fresh' : 'interactive_resume';

@@ -186,7 +186,7 @@ function tell(changes: SessionChanges, before: SessionRow, after: SessionRow): v
 }
 
 /** @throws ProblemError wrong_state for what has ended */
-export function requireWakeable(row: SessionRow): void {
+function requireWakeable(row: SessionRow): void {
   if (row.state === 'closed') throw problem('wrong_state', `session ${row.id} is closed`);
   if (row.stop_request === 'close') throw problem('wrong_state', `session ${row.id} is being closed`);
   if (row.state === 'archived' && !row.continuity_eligible) throw problem('wrong_state', `session ${row.id} is archived and cannot go on`);

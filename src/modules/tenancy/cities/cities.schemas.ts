@@ -47,7 +47,7 @@ export const CitiesQuery = z.strictObject({
 });
 export type CitiesQuery = z.infer<typeof CitiesQuery>;
 
-export const BOOTSTRAP_PROFILES = ['k8s-cell', 'kubernetes', 'kubernetes-cell', 'single-host-compat'] as const;
+const BOOTSTRAP_PROFILES = ['k8s-cell', 'kubernetes', 'kubernetes-cell', 'single-host-compat'] as const;
 export const CityCreateRequest = contract(
   'CityCreateRequest',
   z.strictObject({

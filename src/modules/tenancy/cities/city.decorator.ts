@@ -14,7 +14,7 @@ interface Asked {
 }
 
 @Injectable()
-export class RunningCityPipe implements PipeTransform<Asked, Promise<CityScope>> {
+class RunningCityPipe implements PipeTransform<Asked, Promise<CityScope>> {
   constructor(private readonly cities: CitiesService) {}
 
   transform({ name, caller }: Asked): Promise<CityScope> {

@@ -28,7 +28,7 @@ export function claimRefused(id: string, { outcome, result }: Refused): Error {
 }
 
 /** Somebody else has the bead, or has had it since. */
-export function ownedByOther(id: string, owner: string): Error {
+function ownedByOther(id: string, owner: string): Error {
   return problem('owned_by_other', `bead ${id} is owned by ${owner}`, {
     errors: [{ message: 'is not the current owner', location: 'body.assignee', value: owner }],
   });

@@ -157,7 +157,7 @@ export function requireNoGate({ session }: Pick<Principal, 'session'>, bead: Bea
 }
 
 /** Why no session begins or closes a bead, or has it closed by what it launches: it is a gate of a run, or a step of one that waits for others. */
-export function notOnTurn(bead: Pick<BeadRecord, 'id' | 'issue_type' | 'run_id' | 'open_blockers'>): string | undefined {
+function notOnTurn(bead: Pick<BeadRecord, 'id' | 'issue_type' | 'run_id' | 'open_blockers'>): string | undefined {
   const { id, run_id: run, open_blockers: blockers } = bead;
   if (isGate(bead)) return leftToOthers(bead);
   if (run === null || run === id || blockers === 0) return undefined;

@@ -33,7 +33,7 @@ export type ContentBlock = z.output<typeof ContentBlock>;
 
 export const Chunk = z.object({ content: ContentBlock, messageId: maybe(id), _meta: maybe(meta) });
 
-export const ToolContent = z.looseObject({
+const ToolContent = z.looseObject({
   type: text,
   content: maybe(ContentBlock),
   path: maybe(text),

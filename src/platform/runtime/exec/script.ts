@@ -5,7 +5,7 @@ import { printable } from '../printable.js';
 import { started } from '../started.js';
 
 /** Milliseconds. */
-export const OPERATION_MS = 30_000;
+const OPERATION_MS = 30_000;
 export const START_MS = 120_000;
 /** Output of an operation that a child left behind keeps open is not waited for longer than this. */
 const DRAIN_MS = 250;

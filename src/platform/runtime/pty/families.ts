@@ -16,7 +16,7 @@ export interface Family {
   readonly questions: readonly RegExp[];
 }
 
-export const ESCAPE = '\u001b';
+const ESCAPE = '\u001b';
 export const CONTROL_C = '\u0003';
 const CONTROL_U = '\u0015';
 

@@ -8,7 +8,7 @@ import type { Home } from './home.js';
 import { below, type Run } from './run.js';
 
 /** Folders whose files belong to a city or a pack by where they lie. */
-export const CONVENTION_FOLDERS = [
+const CONVENTION_FOLDERS = [
   'agents',
   'formulas',
   'orders',

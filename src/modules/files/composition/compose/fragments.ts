@@ -53,7 +53,7 @@ export async function withFragments(run: Run, city: Table): Promise<Table> {
 }
 
 /** The document with one more fragment. */
-export function withFragment(run: Run, city: Table, fragment: Table): Table {
+function withFragment(run: Run, city: Table, fragment: Table): Table {
   const changes = [...fragment.entries].map(([key, over]): [string, Node | undefined] => {
     // Of a workspace only some keys count here, so that even the first one is a merge.
     const base = city.get(key) ?? (key === 'workspace' ? new Table(new Map(), over.origin, over.at) : undefined);

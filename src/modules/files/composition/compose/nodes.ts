@@ -1,7 +1,7 @@
 import { Leaf, List, Table, treeOf, type Node, type Origin, type Scalar } from '../tree.js';
 
 /** The origin of what is computed from other values. */
-export const DERIVED: Origin = { file: 'derived' };
+const DERIVED: Origin = { file: 'derived' };
 /** The origin of what nobody wrote. */
 export const DEFAULT: Origin = { file: 'default' };
 

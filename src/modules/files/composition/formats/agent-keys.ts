@@ -19,7 +19,7 @@ import {
 } from './values.js';
 
 /** Keys of an agent wherever one is described, without its name. */
-export const AGENT_KEYS = {
+const AGENT_KEYS = {
   description: key(text, 'What the agent is for, as lists show it.'),
   dir: key(text, 'The rig that the agent belongs to; without it, it is of the city.'),
   scope: key(oneOf('city', 'rig'), 'Where an agent of a pack is: once in the city, or once in each rig that has the pack.'),

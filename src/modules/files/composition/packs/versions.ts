@@ -19,7 +19,7 @@ const MAX_LENGTH = 256;
 const COMMIT = /^[0-9a-f]{7,64}$/;
 const PART = /^(\^|~|>=|<=|>|<|=)?\s*v?(0|[1-9]\d{0,8})(?:\.(0|[1-9]\d{0,8}))?(?:\.(0|[1-9]\d{0,8}))?$/;
 const TAG = /^v(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})(?:\.(0|[1-9]\d{0,8}))?$/;
-export const CONSTRAINT_FORMS = ['^1.2', '~1.2', '>=1.2', '<=1.2', '>1.2', '<1.2', '1.2.3', 'sha:<commit>'] as const;
+const CONSTRAINT_FORMS = ['^1.2', '~1.2', '>=1.2', '<=1.2', '>1.2', '<1.2', '1.2.3', 'sha:<commit>'] as const;
 
 /** @throws InvalidConstraint without repeating the text */
 export function parseConstraint(text: string): Constraint {

@@ -15,7 +15,7 @@ export function renderPair(keys: Path, value: unknown): string {
   return `${keys.reduce<string>((at, key) => join(at, String(key)), '')} = ${renderValue(value)}`;
 }
 
-export function renderValue(value: unknown): string {
+function renderValue(value: unknown): string {
   // Inside a list of lists everything is written on one line, tables too.
   const [before, after] = ['v = [ [ ', ' ] ]\n'];
   return stringify({ v: [[value]] }).slice(before.length, -after.length);

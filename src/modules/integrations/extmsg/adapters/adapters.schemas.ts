@@ -69,7 +69,7 @@ export const ExtMsgAdapterUnregisterInputBody = contract(
 );
 export type ExtMsgAdapterUnregisterInput = z.infer<typeof ExtMsgAdapterUnregisterInputBody>;
 
-export const AdapterHealth = z.enum(['ok', 'failing', 'stale', 'no_callback', 'disconnected']);
+const AdapterHealth = z.enum(['ok', 'failing', 'stale', 'no_callback', 'disconnected']);
 
 export const ExtmsgAdapterInfo = contract(
   'ExtmsgAdapterInfo',

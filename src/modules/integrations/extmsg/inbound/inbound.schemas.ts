@@ -6,7 +6,7 @@ import { BOUNDS, ConversationRef } from '../conversations/conversations.schemas.
 import { ConversationTranscriptRecord, ExternalActor, ExternalAttachment } from '../transcript/transcript.schemas.js';
 
 /** Bytes of one message. */
-export const LONGEST_TEXT = 64 * 1024;
+const LONGEST_TEXT = 64 * 1024;
 const body = text.refine((value) => Buffer.byteLength(value) <= LONGEST_TEXT, `must be ${LONGEST_TEXT} bytes at the most`);
 export const messageText = body;
 

@@ -8,7 +8,7 @@ import { GatesRepository, type ArmedGate } from './gates.repository.js';
 export type Verdict = { readonly open: true; readonly reason: string } | { readonly open: false; readonly reason: string } | undefined;
 
 /** Decides a gate by its facts alone; undefined while it stays as it is. */
-export function verdictOn({ control: { type, id }, late, awaited_exists: exists, awaited_outcome: outcome }: ArmedGate): Verdict {
+function verdictOn({ control: { type, id }, late, awaited_exists: exists, awaited_outcome: outcome }: ArmedGate): Verdict {
   // A run has its id from the service: one that is not there, or was removed, does not come.
   if (type === 'run' && !exists) return { open: false, reason: `there is no run ${id}` };
   if (type === 'run' && outcome !== null)
