@@ -758,8 +758,8 @@ export const ISOLATION: readonly Guard[] = [
   {
     guard: 'A folder of settings that a look may still use stays.',
     file: 'src/platform/git/own-settings.ts',
-    find: 'now - found.mtimeMs < LEFT_MS',
-    replace: 'now - found.mtimeMs < -LEFT_MS',
+    find: 'olderThanMs: LEFT_MS',
+    replace: 'olderThanMs: -LEFT_MS',
     test: 'src/platform/git/own-settings.spec.ts',
     name: 'are swept where',
   },

@@ -1,6 +1,7 @@
-import { chmod, lstat, mkdtemp, readdir, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, lstat, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { leftFolders } from '../runtime/preparation/left-folders.js';
 import { removeTree } from '../runtime/preparation/remove-tree.js';
 import { textOf, type OwnRepository } from './own-repository.js';
 
@@ -53,12 +54,7 @@ export async function withOwnSettings<T>(
 /** Removes such folders of this user that processes which were killed have left. Answers how many. */
 export async function sweepOwnSettings(above = tmpdir(), now = Date.now()): Promise<number> {
   let removed = 0;
-  const real = await realpath(above).catch(() => above);
-  for (const name of await readdir(real).catch((): string[] => [])) {
-    if (!name.startsWith(PREFIX)) continue;
-    const folder = path.join(real, name);
-    const found = await lstat(folder).catch(() => undefined);
-    if (found?.isDirectory() !== true || found.uid !== process.getuid?.() || now - found.mtimeMs < LEFT_MS) continue;
+  for await (const folder of leftFolders({ above, prefix: PREFIX, olderThanMs: LEFT_MS, now })) {
     removed += await removeTree(folder).then(
       () => 1,
       () => 0,

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Db } from '../../../platform/database/database.js';
+import { edgesAmongMembers } from './member-edges.js';
 import { beadJson } from '../work/bead-json.js';
 
 export interface GraphRow {
@@ -48,15 +49,7 @@ export class GraphRepository {
         select count(*) as size, coalesce(sum(octet_length(b.title) + coalesce(octet_length(b.description), 0) +
           octet_length(b.labels::text) + octet_length(b.metadata::text)), 0)::bigint as weight
         from members m join beads b on b.stream_id = ${streamId} and b.id = m.id
-      ), deps as (
-        select d.depends_on_id as from_id, d.issue_id as to_id, d.type as kind
-        from members m
-        join bead_dependencies d on d.stream_id = ${streamId} and d.issue_id = m.id
-        join members p on p.id = d.depends_on_id
-        union
-        select b.parent, b.id, 'parent-child'
-        from members m join beads b on b.stream_id = ${streamId} and b.id = m.id join members p on p.id = b.parent
-      )
+      ), deps as (${edgesAmongMembers(streamId)})
       select s.head, z.size, z.weight, case when z.size > 0 and z.size <= ${maxBeads} and z.weight <= ${maxWeight} then (
         select json_build_object(
           'root', (select ${beadJson('b')} from beads b where b.stream_id = ${streamId} and b.id = ${root}),

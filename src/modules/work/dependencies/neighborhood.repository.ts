@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Db } from '../../../platform/database/database.js';
+import { edgesAmongMembers } from './member-edges.js';
 import { summaryBytes } from '../work/bead-bytes.js';
 import { beadSummaryJson } from '../work/bead-json.js';
 
@@ -42,15 +43,7 @@ export class NeighborhoodRepository {
         from seen s join beads b on b.stream_id = ${streamId} and b.id = s.id window o as (order by s.level, b.created_at, b.id)
       ), members as materialized (
         select id, level, nth from sized where nth = 1 or (nth <= ${limit} and upto <= ${maxBytes})
-      ), deps as (
-        select d.depends_on_id as from_id, d.issue_id as to_id, d.type as kind
-        from members m
-        join bead_dependencies d on d.stream_id = ${streamId} and d.issue_id = m.id
-        join members p on p.id = d.depends_on_id
-        union
-        select b.parent, b.id, 'parent-child'
-        from members m join beads b on b.stream_id = ${streamId} and b.id = m.id join members p on p.id = b.parent
-      )
+      ), deps as (${edgesAmongMembers(streamId)})
       select e.head, (select count(*) from sized)::int as size, case when exists (select from members) then json_build_object(
           'beads', (select json_agg(${beadSummaryJson('b')} order by m.nth) from members m join beads b on b.stream_id = ${streamId} and b.id = m.id),
           'deps', (select coalesce(json_agg(json_build_object('from', d.from_id, 'to', d.to_id, 'kind', d.kind)

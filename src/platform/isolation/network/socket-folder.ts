@@ -1,7 +1,8 @@
-import { lstat, mkdtemp, readdir, realpath } from 'node:fs/promises';
+import { mkdtemp, realpath } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { leftFolders } from '../../runtime/preparation/left-folders.js';
 import { removeTree } from '../../runtime/preparation/remove-tree.js';
 
 const PREFIX = 'svc-net-';
@@ -45,12 +46,7 @@ export async function makeSocketFolder(above = tmpdir()): Promise<SocketFolder> 
  */
 export async function sweepSocketFolders(above = tmpdir(), now = Date.now()): Promise<number> {
   let removed = 0;
-  const real = await realpath(above).catch(() => above);
-  for (const name of await readdir(real).catch((): string[] => [])) {
-    if (!name.startsWith(PREFIX)) continue;
-    const folder = path.join(real, name);
-    const found = await lstat(folder).catch(() => undefined);
-    if (found?.isDirectory() !== true || found.uid !== process.getuid?.() || now - found.mtimeMs < YOUNG_MS) continue;
+  for await (const folder of leftFolders({ above, prefix: PREFIX, olderThanMs: YOUNG_MS, now })) {
     if (await answers(path.join(folder, ALIVE))) continue;
     await removeTree(folder);
     removed++;
