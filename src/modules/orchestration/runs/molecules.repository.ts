@@ -1,20 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Db } from '../../../platform/database/database.js';
-import { ANSWER_BYTES, fitted, fittingJson, type Fitted } from '../../../platform/database/page-bytes.js';
-import { counting, totalOf, type Count, type Total } from '../../../platform/database/totals.js';
-import { fromMicroseconds, inMicroseconds } from '../../../platform/database/microseconds.js';
+import { ANSWER_BYTES } from '../../../platform/database/page-bytes.js';
+import { beadsOfType, type BeadsOfType } from '../../work/work/beads-of-type.js';
 import { beadBytes } from '../../work/work/bead-bytes.js';
 import type { Place } from '../../work/work/page-token.js';
 import { beadJson } from '../../work/work/bead-json.js';
-
-export interface MoleculeRows {
-  readonly head: number;
-  readonly total: Total;
-  /** The JSON of each. */
-  readonly items: readonly string[];
-  readonly next: Place | undefined;
-}
 
 export interface MoleculeRow {
   readonly head: number;
@@ -33,39 +24,14 @@ export class MoleculesRepository {
   constructor(private readonly db: Db) {}
 
   /** Newest first, up to `limit` below `below`. Undefined when the city does not run. */
-  async list(
+  list(
     streamId: number,
     { all, rig }: { readonly all: boolean; readonly rig?: string | undefined },
     below: Place | undefined,
     limit: number,
-  ): Promise<MoleculeRows | undefined> {
-    const held = sql`m.stream_id = ${streamId} and m.issue_type = 'molecule' and ${all ? sql`true` : sql`m.status <> 'closed'`}`;
-    const looked = rig === undefined ? sql`true` : sql`m.rig = ${rig}`;
-    const after = below === undefined ? sql`` : sql`and (m.created_at, m.id) < (${fromMicroseconds(below.createdAt)}, ${below.id})`;
-    const found = sql`
-      select m.id, m.created_at, ${beadBytes('m')} as bytes from beads m where ${held} and ${looked} ${after}
-      order by m.created_at desc, m.id desc limit ${limit + 1}`;
-    const json = sql`select ${beadJson('m')}::text as json from beads m where m.stream_id = ${streamId} and m.id = k.id`;
-    const counted = counting(
-      sql`select from beads m where ${held}`,
-      rig === undefined ? undefined : sql`select ${looked} as fits from beads m where ${held} order by m.created_at desc, m.id desc`,
-    );
-    const { rows } = await sql<Fitted & Count & { head: number; id: string | null; created: string; json: string }>`
-      select s.head, t.counted, t.looked, p.id, p.json, p.fits, ${inMicroseconds(sql`p.created_at`)} as created
-      from cities y join event_streams s on s.id = y.stream_id
-      cross join lateral (${counted}) t
-      left join (${fittingJson(found, sql`created_at desc, id desc`, limit, json)}) p on true
-      where y.stream_id = ${streamId} and y.running order by p.nth`.execute(this.db);
-    const [first] = rows;
-    if (first === undefined) return undefined;
-    const page = fitted(first.id === null ? [] : rows);
-    const last = page.rows.at(-1);
-    return {
-      head: first.head,
-      total: totalOf(first, page.rows.length, below === undefined && !page.more),
-      items: page.rows.map((row) => row.json),
-      next: page.more && last !== undefined ? { id: last.id!, createdAt: last.created } : undefined,
-    };
+  ): Promise<BeadsOfType | undefined> {
+    const looked = rig === undefined ? undefined : sql`one.rig = ${rig}`;
+    return beadsOfType(this.db, { streamId, type: 'molecule', all }, looked, below, limit);
   }
 
   async find(streamId: number, id: string): Promise<MoleculeRow> {

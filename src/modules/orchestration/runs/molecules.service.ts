@@ -15,7 +15,8 @@ import { WorkService, type Done } from '../../work/work/work.service.js';
 import { aheadOf, LaunchAhead } from './launch/launch-ahead.service.js';
 import { LaunchService, type LaunchOrder } from './launch/launch.service.js';
 import { RunPreparation } from './launch/preparation.service.js';
-import { MoleculesRepository, type MoleculeRows } from './molecules.repository.js';
+import type { BeadsOfType } from '../../work/work/beads-of-type.js';
+import { MoleculesRepository } from './molecules.repository.js';
 import type { MoleculeCreateInputBody, MoleculeCreateOutputBody, MoleculesQuery } from './molecules.schemas.js';
 
 const DEFAULT_PAGE = 100;
@@ -63,7 +64,7 @@ export class MoleculesService {
   async list(city: CityScope, query: MoleculesQuery, gone: AbortSignal): Promise<Done<string>> {
     const below = parsePlace(LIST, query.cursor);
     const limit = query.limit === 0 ? DEFAULT_PAGE : query.limit;
-    const read = async (): Promise<MoleculeRows> => {
+    const read = async (): Promise<BeadsOfType> => {
       const rows = await this.repository.list(city.streamId, query, below, limit);
       if (rows === undefined) throw problem('city_not_found', `city not found or not running: ${city.name}`);
       return rows;

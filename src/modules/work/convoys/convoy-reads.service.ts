@@ -6,7 +6,8 @@ import { HeadWaiter } from '../../../platform/streams/head-waiter.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { formatPlace, parsePlace, type Place } from '../work/page-token.js';
 import type { Done } from '../work/work.service.js';
-import { ConvoysRepository, type ConvoyRows } from './convoys.repository.js';
+import type { BeadsOfType } from '../work/beads-of-type.js';
+import { ConvoysRepository } from './convoys.repository.js';
 import type { ConvoyCheckResponse, ConvoysQuery } from './convoys.schemas.js';
 import { noConvoy, notAConvoy } from './problems.js';
 
@@ -53,7 +54,7 @@ export class ConvoyReadsService {
     return { value: { convoy_id: id, total, closed, complete: total > 0 && closed === total }, index: head };
   }
 
-  async #rows(city: CityScope, query: ConvoysQuery, below: Place | undefined, limit: number): Promise<ConvoyRows> {
+  async #rows(city: CityScope, query: ConvoysQuery, below: Place | undefined, limit: number): Promise<BeadsOfType> {
     const rows = await this.repository.list(city.streamId, query, below, limit);
     if (rows === undefined) throw problem('city_not_found', `city not found or not running: ${city.name}`);
     return rows;

@@ -1,10 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { sql, type RawBuilder } from 'kysely';
 import { Db } from '../../../platform/database/database.js';
-import { ANSWER_BYTES, fitted, fittingJson, type Fitted } from '../../../platform/database/page-bytes.js';
-import { counting, totalOf, type Count, type Total } from '../../../platform/database/totals.js';
+import { ANSWER_BYTES } from '../../../platform/database/page-bytes.js';
 import type { Tx } from '../../../platform/database/transactions.js';
-import { fromMicroseconds, inMicroseconds } from '../../../platform/database/microseconds.js';
+import { beadsOfType, type BeadsOfType } from '../work/beads-of-type.js';
 import { beadBytes } from '../work/bead-bytes.js';
 import { memberCounts, memberIds } from '../work/convoy-members.js';
 import type { Place } from '../work/page-token.js';
@@ -16,15 +15,6 @@ export interface ConvoyFilter {
   readonly rig?: string | undefined;
   readonly owned?: boolean | undefined;
   readonly stranded?: boolean | undefined;
-}
-
-export interface ConvoyRows {
-  readonly head: number;
-  readonly total: Total;
-  /** The JSON of each. */
-  readonly items: readonly string[];
-  /** The last one's, when the list goes on. */
-  readonly next: Place | undefined;
 }
 
 /** What is stored under an id; of a convoy with its members' JSON, an array, oldest first. */
@@ -55,46 +45,21 @@ export class ConvoysRepository {
   constructor(private readonly db: Db) {}
 
   /** Newest first, up to `limit` below `below`. Undefined when the city does not run. */
-  async list(streamId: number, filter: ConvoyFilter, below: Place | undefined, limit: number): Promise<ConvoyRows | undefined> {
+  list(streamId: number, filter: ConvoyFilter, below: Place | undefined, limit: number): Promise<BeadsOfType | undefined> {
     const { all, rig, owned, stranded } = filter;
     const orphans = sql`exists (
-      select from (${memberIds(streamId, sql`c.id`)}) x (id) join beads m on m.stream_id = ${streamId} and m.id = x.id
+      select from (${memberIds(streamId, sql`one.id`)}) x (id) join beads m on m.stream_id = ${streamId} and m.id = x.id
       where m.status <> 'closed' and m.assignee is null)`;
-    const held = sql`c.stream_id = ${streamId} and c.issue_type = 'convoy' and ${all ? sql`true` : sql`c.status <> 'closed'`}`;
     const looked = sql.join(
       [
         sql`true`,
-        ...(rig === undefined ? [] : [sql`c.rig = ${rig}`]),
-        ...(owned === undefined ? [] : [sql`('owned' = any(c.labels)) = ${owned}`]),
+        ...(rig === undefined ? [] : [sql`one.rig = ${rig}`]),
+        ...(owned === undefined ? [] : [sql`('owned' = any(one.labels)) = ${owned}`]),
         ...(stranded === undefined ? [] : [sql`${orphans} = ${stranded}`]),
       ],
       sql` and `,
     );
-    const after = below === undefined ? sql`` : sql`and (c.created_at, c.id) < (${fromMicroseconds(below.createdAt)}, ${below.id})`;
-    const found = sql`
-      select c.id, c.created_at, ${beadBytes('c')} as bytes from beads c where ${held} and ${looked} ${after}
-      order by c.created_at desc, c.id desc limit ${limit + 1}`;
-    const json = sql`select ${beadJson('c')}::text as json from beads c where c.stream_id = ${streamId} and c.id = k.id`;
-    const counted = counting(
-      sql`select from beads c where ${held}`,
-      sql`select ${looked} as fits from beads c where ${held} order by c.created_at desc, c.id desc`,
-    );
-    const { rows } = await sql<Fitted & Count & { head: number; id: string | null; created: string; json: string }>`
-      select s.head, t.counted, t.looked, p.id, p.json, p.fits, ${inMicroseconds(sql`p.created_at`)} as created
-      from cities y join event_streams s on s.id = y.stream_id
-      cross join lateral (${counted}) t
-      left join (${fittingJson(found, sql`created_at desc, id desc`, limit, json)}) p on true
-      where y.stream_id = ${streamId} and y.running order by p.nth`.execute(this.db);
-    const [first] = rows;
-    if (first === undefined) return undefined;
-    const page = fitted(first.id === null ? [] : rows);
-    const last = page.rows.at(-1);
-    return {
-      head: first.head,
-      total: totalOf(first, page.rows.length, below === undefined && !page.more),
-      items: page.rows.map((row) => row.json),
-      next: page.more && last !== undefined ? { id: last.id!, createdAt: last.created } : undefined,
-    };
+    return beadsOfType(this.db, { streamId, type: 'convoy', all }, looked, below, limit);
   }
 
   async find(streamId: number, id: string): Promise<ConvoyRow> {
