@@ -5,7 +5,7 @@ const NAMES_SPEC = 'src/modules/sessions/session-names/name-locks.db-spec.ts';
 const POOL_SPEC = 'src/modules/runners/pools/pool-locks.db-spec.ts';
 const EXECUTOR = 'src/modules/runners/pools/pool-executor.ts';
 const PLANNED = 'src/modules/runners/pools/pool-locks.ts';
-const EDITS = 'src/modules/configuration/config/config-edits.service.ts';
+const EDITS = 'src/modules/configuration/config/edit-recovery.ts';
 const EDITS_SPEC = 'src/modules/configuration/config/config-edit-locks.db-spec.ts';
 const ENDINGS = 'src/modules/integrations/extmsg/repair/session-endings.ts';
 
@@ -83,7 +83,7 @@ export const LOCKS: readonly Guard[] = [
   },
   {
     guard: 'An edit that breaks off is taken back behind the state of the configuration.',
-    file: 'src/modules/configuration/config/edit-recovery.ts',
+    file: EDITS,
     find: 'if (written !== undefined) await this.repository.raiseAttempt(tx, city.streamId);\n      await this.repository.end(tx, city.streamId, begun.hold);',
     replace:
       'await this.repository.end(tx, city.streamId, begun.hold);\n      if (written !== undefined) await this.repository.raiseAttempt(tx, city.streamId);',
@@ -92,7 +92,7 @@ export const LOCKS: readonly Guard[] = [
   },
   {
     guard: 'An edit whose process has died is taken back behind the state of the configuration.',
-    file: 'src/modules/configuration/config/edit-recovery.ts',
+    file: EDITS,
     find: 'await this.repository.raiseAttempt(tx, left.streamId);\n      await this.repository.end(tx, left.streamId, left.id);',
     replace: 'await this.repository.end(tx, left.streamId, left.id);\n      await this.repository.raiseAttempt(tx, left.streamId);',
     test: EDITS_SPEC,
