@@ -21,7 +21,7 @@ export class LeftStreams {
     return this.#left.get(id);
   }
 
-  /** One that no id names: of those that came and went there may be thousands. */
+  /** Without a place among those that have left just now: of those that came and went there may be thousands. */
   set(id: number, left: Left): void {
     this.#left.set(id, left);
   }

@@ -34,7 +34,7 @@ export function wasKept(error: unknown): boolean {
   return ['ECONNRESET', 'EPIPE'].includes((error as NodeJS.ErrnoException).code ?? '');
 }
 
-/** Notes that nobody was there to take an answer. */
+/** Notes that nobody took an answer, unless one has been noted. */
 export function noteLeft(request: FastifyRequest): void {
   answeredElsewhere(request, { status: LEFT.kind.status, code: LEFT.kind.code });
 }
