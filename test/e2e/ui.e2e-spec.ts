@@ -228,6 +228,8 @@ described("the operator's page", () => {
   it('makes, changes, assigns and closes a bead, each seen at once by a second page', async () => {
     const other = await open('/ui/c/alpha/beads', { base: stack.urls[1]! });
     const page = await open('/ui/c/alpha/beads');
+    // A view that is not there yet has no keys.
+    await page.locator('main h1').first().waitFor();
     await page.keyboard.press('c');
     await page.getByLabel('Title').fill('By hand');
     await page.getByRole('button', { name: 'Create the bead' }).click();
