@@ -6,6 +6,7 @@ const OWNERSHIP = 'src/modules/runners/runners/ownership.db-spec.ts';
 const CLAIMS = 'src/modules/runners/runners/claims.db-spec.ts';
 const ONCE_ENDED = 'src/modules/sessions/sessions/once-ended.db-spec.ts';
 const RECONFIGURED = 'src/modules/runners/runners/reconfigured.db-spec.ts';
+const NAMED_ASKED = 'src/modules/runners/pools/named-asked.db-spec.ts';
 const NAMED_AGENTS = 'src/modules/runners/pools/named-agents.spec.ts';
 const FENCING = 'src/modules/runners/runners/fencing.db-spec.ts';
 const SWEEPER = 'src/modules/runners/runners/fencing.sweeper.spec.ts';
@@ -867,6 +868,22 @@ export const SESSIONS: readonly Guard[] = [
     replace: 'undefined',
     test: 'src/modules/runners/pools/named-agents.db-spec.ts',
     name: 'a wish that the old one runs',
+  },
+  {
+    guard: 'Of a name that stands for another agent it is asked whether that one is suspended.',
+    file: 'src/modules/sessions/launch/effective-suspension.service.ts',
+    find: 'known && otherAgent(known, row)',
+    replace: 'known && otherAgent(known, { ...row, named_identity: null })',
+    test: NAMED_ASKED,
+    name: 'takes messages',
+  },
+  {
+    guard: 'Of a name that stands for another agent it is asked whether that one can be started.',
+    file: 'src/modules/sessions/sessions/session-requests.service.ts',
+    find: 'otherAgent(config, row)?.qualified_name',
+    replace: 'otherAgent(config, { ...row, named_identity: null })?.qualified_name',
+    test: NAMED_ASKED,
+    name: 'is gone is woken',
   },
   {
     guard: 'No worker starts a session whose name stands for another agent for what waits for it.',

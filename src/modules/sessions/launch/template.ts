@@ -50,11 +50,19 @@ export function agentOfNamed(config: CityConfig, { template, dir, binding }: Nam
   return undefined;
 }
 
-/** Whether the configured name of a session stands for another agent than the session is of. */
-export function hasOtherAgent(config: CityConfig, { named_identity, agent }: Pick<SessionRow, 'named_identity' | 'agent'>): boolean {
+/** The agent that the configured name of a session stands for, where that is another one than the session is of. */
+export function otherAgent(
+  config: CityConfig,
+  { named_identity, agent }: Pick<SessionRow, 'named_identity' | 'agent'>,
+): AgentConfig | undefined {
   const named = config.named_sessions.find(({ qualified_name }) => qualified_name === named_identity);
   const now = named && agentOfNamed(config, named);
-  return now !== undefined && now.qualified_name !== agent;
+  return now?.qualified_name === agent ? undefined : now;
+}
+
+/** Whether the configured name of a session stands for another agent than the session is of. */
+export function hasOtherAgent(config: CityConfig, row: Pick<SessionRow, 'named_identity' | 'agent'>): boolean {
+  return otherAgent(config, row) !== undefined;
 }
 
 function templateOfProvider(config: CityConfig, name: string): Template {

@@ -73,7 +73,7 @@ export class MessagesService {
     if (stored !== undefined) return stored.body as AsyncAcceptedBody;
     const { actor } = sending.caller;
     const found = await this.resolver.resolve(city, id, { closed: false, materialize: true, actor });
-    const suspension = await this.suspension.blocker(city, found);
+    const suspension = await this.suspension.blockerOf(city, found);
     return this.sessions.run(city, actor, async (changes) => {
       const answer = await this.idempotency.run(changes.tx, ref, async () => {
         const row = await changes.require(found.pk, id);

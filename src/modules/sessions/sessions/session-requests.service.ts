@@ -7,7 +7,7 @@ import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import type { CityConfig } from '../../files/composition/city-config.js';
 import { ConfigReadsService } from '../../configuration/config/config-reads.service.js';
 import { EffectiveSuspension } from '../launch/effective-suspension.service.js';
-import { knownTemplate } from '../launch/template.js';
+import { knownTemplate, otherAgent } from '../launch/template.js';
 import { ProvidersService } from '../../hosts/providers/providers.service.js';
 import type { SessionChanges } from '../session-store/session-changes.js';
 import { SessionChangesService } from '../session-store/session-changes.service.js';
@@ -38,13 +38,17 @@ export class SessionRequests {
     private readonly idempotency: Idempotency,
   ) {}
 
-  /** Why a session could not be started now, in words; undefined when it could. */
-  async blocker(city: CityScope, row: Pick<SessionRow, 'kind' | 'template' | 'agent' | 'rig'>): Promise<string | undefined> {
+  /** Why a session could not be started now, or the next one of its name that takes its place, in words; undefined when it could. */
+  async blocker(
+    city: CityScope,
+    row: Pick<SessionRow, 'kind' | 'template' | 'agent' | 'rig' | 'named_identity'>,
+  ): Promise<string | undefined> {
     const config: CityConfig | undefined = (await this.config.known(city))?.config;
-    const suspended = await this.suspension.blocker(city, row, config);
+    const suspended = await this.suspension.blockerOf(city, row, config);
     if (suspended !== undefined || config === undefined) return suspended;
-    const template = knownTemplate(config, row);
-    if (template === undefined) return `${row.kind} ${row.template} cannot be started as the city is configured now`;
+    const name = otherAgent(config, row)?.qualified_name ?? row.template;
+    const template = knownTemplate(config, { kind: row.kind, template: name });
+    if (template === undefined) return `${row.kind} ${name} cannot be started as the city is configured now`;
     const { preset } = template;
     const status = preset === undefined ? undefined : (await this.providers.unready([preset])).get(preset);
     return status === undefined ? undefined : `provider ${template.provider} is not ready: ${status}`;

@@ -99,11 +99,8 @@ export class MemberSender implements OnApplicationBootstrap {
     const city = await this.repository.runningCity(this.db, due.stream_id);
     if (city === undefined) throw notRunning(due.city);
     const actor = `extmsg:${due.provider}`;
-    const [found, blockers] = await Promise.all([
-      this.resolver.resolve(city, due.selector, { closed: false, materialize: true, actor }),
-      this.suspension.blockers(city),
-    ]);
-    const suspended = blockers(found.agent ?? undefined, found.rig);
+    const found = await this.resolver.resolve(city, due.selector, { closed: false, materialize: true, actor });
+    const suspended = await this.suspension.blockerOf(city, found);
     return this.sessions.run(city, actor, async (changes) => {
       const session = await changes.require(found.pk, due.selector);
       const delivery = await this.repository.lockPending(changes.tx, due, session.pk, FULL);

@@ -147,7 +147,7 @@ export async function sessionFixture(twins: Twins = {}): Promise<SessionFixture>
       return row;
     },
   } as unknown as SessionResolver;
-  const suspension = { blocker: () => Promise.resolve(state.suspension) } as unknown as EffectiveSuspension;
+  const suspension = { blockerOf: () => Promise.resolve(state.suspension) } as unknown as EffectiveSuspension;
   const [a, b] = pools.map((pool, i) => processOn(createDb(pool), pool, `p${i + 1}`, { resolver, suspension, store, twins })) as [
     SessionProcess,
     SessionProcess,

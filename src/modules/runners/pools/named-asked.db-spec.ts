@@ -1,0 +1,114 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { ANYBODY } from '../../../contract/principal.js';
+import { Idempotency } from '../../../platform/idempotency/idempotency.js';
+import { IdempotencyRepository } from '../../../platform/idempotency/idempotency.repository.js';
+import type { ConfigReadsService } from '../../configuration/config/config-reads.service.js';
+import { RosterRepository } from '../../configuration/roster/roster.repository.js';
+import { RosterService } from '../../configuration/roster/roster.service.js';
+import type { ProvidersService } from '../../hosts/providers/providers.service.js';
+import { EffectiveSuspension } from '../../sessions/launch/effective-suspension.service.js';
+import { MessageQueueRepository } from '../../sessions/messages/message-queue.repository.js';
+import { MessagesService } from '../../sessions/messages/messages.service.js';
+import { NamedSessions } from '../../sessions/session-names/named-sessions.service.js';
+import { SessionNamesRepository } from '../../sessions/session-names/session-names.repository.js';
+import { SessionResolver } from '../../sessions/session-names/session-resolver.service.js';
+import type { SessionRow } from '../../sessions/session-store/session-row.js';
+import { SessionRequests } from '../../sessions/sessions/session-requests.service.js';
+import { SessionWaitsRepository } from '../../sessions/sessions/session-waits.repository.js';
+import { SessionWakes } from '../../sessions/sessions/session-wakes.service.js';
+import { agentConfig, poolFixture, type PoolFixture } from './testing/pool-fixture.js';
+
+/** Why no provider is ready, if none is. */
+let unready: string | undefined;
+let fixture: PoolFixture;
+let old: SessionRow;
+beforeEach(async () => {
+  unready = undefined;
+  fixture = await poolFixture();
+  fixture.config.agents.push(agentConfig('other'));
+  name('worker', 'always');
+  await fixture.pass();
+  old = (await fixture.open())[0]!;
+});
+afterEach(() => fixture.stop());
+
+/** The name `front` stands for this agent from now on. */
+function name(template: string, mode = 'on_demand'): void {
+  const front = { qualified_name: 'front', name: 'front', dir: '', binding: '', template, mode };
+  fixture.config.named_sessions = [front] as never;
+}
+
+/** What one asks of the name over HTTP. */
+function ask(): Record<'send' | 'wake' | 'reset', () => Promise<unknown>> {
+  const { db, city, a } = fixture;
+  const read = () => Promise.resolve({ config: fixture.config, revision: 1, hash: '', index: 0 });
+  const reads = { known: read, current: read } as unknown as ConfigReadsService;
+  const suspension = new EffectiveSuspension(new RosterService(new RosterRepository(db)), reads);
+  const names = new SessionNamesRepository(db);
+  const resolver = new SessionResolver(names, a.sessions, new NamedSessions(a.sessions, names), reads, suspension, db);
+  const idempotency = new Idempotency(new IdempotencyRepository());
+  const providers = {
+    unready: (presets: string[]) => Promise.resolve(new Map(unready === undefined ? [] : presets.map((one) => [one, unready]))),
+  } as unknown as ProvidersService;
+  const requests = new SessionRequests(db, reads, suspension, providers, a.sessions, {} as never, {} as never, idempotency);
+  const wakes = new SessionWakes(resolver, a.sessions, requests, a.queue, new SessionWaitsRepository());
+  const rows = new MessageQueueRepository();
+  const messages = new MessagesService(db, resolver, suspension, a.sessions, a.queue, rows, a.operations, idempotency);
+  return {
+    send: () => messages.send(city, 'front', { message: 'hello' }, undefined, ANYBODY),
+    wake: () => wakes.wake(city, 'front', {} as never, ANYBODY),
+    reset: () => wakes.reset(city, 'front', undefined, ANYBODY, new AbortController().signal),
+  };
+}
+const parked = (): Promise<void> => fixture.set(old.pk, { state: 'suspended', wake_request: null });
+const suspend = (agent: string): void => {
+  fixture.config.agents = fixture.config.agents.map((one) => (one.name === agent ? { ...one, suspended: true } : one));
+};
+/** The session that has taken the place of the old one. */
+async function next(): Promise<SessionRow> {
+  await fixture.settle();
+  expect(await fixture.row(old.pk)).toMatchObject({ state: 'closed', close_code: 'reconfigured' });
+  const open = await fixture.open();
+  expect(open).toMatchObject([{ agent: 'other', alias: 'front', named_identity: 'front', state: 'start-pending' }]);
+  return open[0]!;
+}
+
+// Guard: of a name that stands for another agent nobody asks whether the agent of before could run.
+describe.each([
+  ['is gone', () => (fixture.config.agents = fixture.config.agents.filter((one) => one.name !== 'worker'))],
+  ['is suspended', () => suspend('worker')],
+])('a parked name that stands for another agent, where the one of before %s', (_, change) => {
+  beforeEach(async () => {
+    await parked();
+    name('other');
+    change();
+  });
+
+  it('is woken', async () => {
+    expect(await ask().wake()).toMatchObject({ decision: 'wanted' });
+    expect(await next()).toMatchObject({ wake_request: 'explicit' });
+  });
+
+  it('takes messages', async () => {
+    await ask().send();
+    const { pk } = await next();
+    expect(await fixture.statuses(pk)).toEqual(['queued']);
+  });
+});
+
+it('a name that stands for another agent is asked for in vain while that one is suspended', async () => {
+  await parked();
+  name('other');
+  suspend('other');
+  await expect(ask().wake()).rejects.toThrow(/cannot be started: agent other is suspended$/);
+  await expect(ask().send()).rejects.toThrow(/takes no messages: agent other is suspended$/);
+  expect(await fixture.row(old.pk)).toMatchObject({ state: 'suspended' });
+});
+
+it('a name that stands for another agent is woken where the provider of that one is ready', async () => {
+  await parked();
+  name('other');
+  fixture.config.agents = [agentConfig('worker'), agentConfig('other', { provider: 'claude' })];
+  unready = 'not installed';
+  await expect(ask().wake()).rejects.toThrow(/provider claude is not ready: not installed$/);
+});
