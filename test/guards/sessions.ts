@@ -886,6 +886,22 @@ export const SESSIONS: readonly Guard[] = [
     name: 'is gone is woken',
   },
   {
+    guard: 'Who wakes a session that ends for the next one of its name has that one run.',
+    file: 'src/modules/sessions/sessions/session-wakes.service.ts',
+    find: "row.stop_request === 'drain' && row.stop_reason === 'reconfigured'",
+    replace: "row.stop_request === 'drain' && row.stop_reason === ''",
+    test: NAMED_ASKED,
+    name: 'goes on ending when it is woken',
+  },
+  {
+    guard: 'Who restarts a rig has the next one run of a name whose session ends for that.',
+    file: 'src/modules/sessions/rigs/rig-restarts.service.ts',
+    find: "wake_request: 'explicit'",
+    replace: "wake_request: 'restart'",
+    test: NAMED_ASKED,
+    name: 'ends with its rig',
+  },
+  {
     guard: 'No worker starts a session whose name stands for another agent for what waits for it.',
     file: 'src/modules/runners/runners/session-claims.ts',
     find: 'return config !== undefined && hasOtherAgent(config, candidate);',

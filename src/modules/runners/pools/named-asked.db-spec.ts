@@ -9,6 +9,8 @@ import type { ProvidersService } from '../../hosts/providers/providers.service.j
 import { EffectiveSuspension } from '../../sessions/launch/effective-suspension.service.js';
 import { MessageQueueRepository } from '../../sessions/messages/message-queue.repository.js';
 import { MessagesService } from '../../sessions/messages/messages.service.js';
+import { RigRestarts } from '../../sessions/rigs/rig-restarts.service.js';
+import { RigsRepository } from '../../sessions/rigs/rigs.repository.js';
 import { NamedSessions } from '../../sessions/session-names/named-sessions.service.js';
 import { SessionNamesRepository } from '../../sessions/session-names/session-names.repository.js';
 import { SessionResolver } from '../../sessions/session-names/session-resolver.service.js';
@@ -111,4 +113,51 @@ it('a name that stands for another agent is woken where the provider of that one
   fixture.config.agents = [agentConfig('worker'), agentConfig('other', { provider: 'claude' })];
   unready = 'not installed';
   await expect(ask().wake()).rejects.toThrow(/provider claude is not ready: not installed$/);
+});
+
+describe('a session that is to end for the next one of its name', () => {
+  beforeEach(async () => {
+    await fixture.ready(old.pk);
+    name('other');
+    expect(await fixture.pass()).toMatchObject([{ do: 'drain', pk: old.pk, reason: 'reconfigured' }]);
+  });
+
+  // Guard: whoever was told that it runs after the stop finds that it does.
+  it.each([null, 'work'])('goes on ending when it is woken, and that one runs (wanted before: %s)', async (before) => {
+    await fixture.set(old.pk, { wake_request: before });
+    expect(await ask().wake()).toMatchObject({ decision: 'after_stop' });
+    expect(await fixture.row(old.pk)).toMatchObject({ state: 'draining', stop_request: 'drain', stop_reason: 'reconfigured' });
+    await fixture.obey();
+    expect(await next()).toMatchObject({ wake_request: 'explicit' });
+  });
+
+  it('ends with its rig, and that one is started instead', async () => {
+    const rigs = new RigsRepository(fixture.db);
+    const withProcess = rigs.withProcess.bind(rigs);
+    rigs.withProcess = async (...of) => {
+      const found = await withProcess(...of);
+      if ((await fixture.row(old.pk)).stop_request === 'kill') await fixture.obey();
+      return found;
+    };
+    const restarts = new RigRestarts(rigs, fixture.a.sessions, new Idempotency(new IdempotencyRepository()), fixture.db);
+    expect(await restarts.restart(fixture.city, '', undefined, ANYBODY)).toEqual({ killed: [old.id], failed: [] });
+    expect(await next()).toMatchObject({ wake_request: 'explicit' });
+  });
+
+  it('stays when its name stands for its agent again, and is not started once more after that', async () => {
+    await ask().wake();
+    name('worker');
+    expect(await fixture.pass()).toMatchObject([{ do: 'undrain', pk: old.pk }]);
+    expect(await fixture.row(old.pk)).toMatchObject({ state: 'active', stop_request: null, wake_request: null });
+  });
+});
+
+it('a session that is being started, and is to end for the next one of its name, goes on ending when it is woken', async () => {
+  await fixture.set(old.pk, { state: 'creating', runner_id: 'r1', generation: 1, wake_request: null });
+  name('other');
+  await fixture.pass();
+  expect(await fixture.row(old.pk)).toMatchObject({ state: 'creating', stop_request: 'drain', stop_reason: 'reconfigured' });
+  expect(await ask().wake()).toMatchObject({ decision: 'after_stop' });
+  await fixture.obey();
+  expect(await next()).toMatchObject({ wake_request: 'explicit' });
 });

@@ -69,7 +69,8 @@ export class RigRestarts {
           const wish = stopWish(row, 'kill', { reason: 'killed' });
           // Whoever is about to end it otherwise goes on doing so.
           if (wish === undefined) continue;
-          await changes.patch(row, { ...wish, wake_request: 'restart', wake_requested_at: NOW });
+          // As if somebody had it woken: where another session takes its place, that one runs.
+          await changes.patch(row, { ...wish, wake_request: 'explicit', wake_requested_at: NOW });
           asked.push({ pk, id: row.id, generation: row.generation });
         }
         return { status: 200, body: asked };

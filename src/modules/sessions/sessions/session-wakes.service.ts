@@ -121,6 +121,9 @@ export class SessionWakes {
     why: WakeRequest,
     more: SessionPatch = {},
   ): Promise<{ row: SessionRow; decision: Decision }> {
+    // The one that runs is the next one of its name, for which it ends: this one is ended again, however often it is kept.
+    if (row.stop_request === 'drain' && row.stop_reason === 'reconfigured')
+      return { row: await changes.patch(row, { wake_request: why, wake_requested_at: NOW }), decision: 'after_stop' };
     const wanted: SessionPatch = row.wake_request === null ? { wake_request: why, wake_requested_at: NOW } : {};
     switch (row.state) {
       case 'suspended':
