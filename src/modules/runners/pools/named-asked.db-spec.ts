@@ -22,10 +22,12 @@ import { agentConfig, poolFixture, type PoolFixture } from './testing/pool-fixtu
 
 /** Why no provider is ready, if none is. */
 let unready: string | undefined;
+/** What happens between the look at the name and the lock of its session, once. */
+let meanwhile: (() => Promise<unknown>) | undefined;
 let fixture: PoolFixture;
 let old: SessionRow;
 beforeEach(async () => {
-  unready = undefined;
+  unready = meanwhile = undefined;
   fixture = await poolFixture();
   fixture.config.agents.push(agentConfig('other'));
   name('worker', 'always');
@@ -41,7 +43,7 @@ function name(template: string, mode = 'on_demand'): void {
 }
 
 /** What one asks of the name over HTTP. */
-function ask(): Record<'send' | 'wake' | 'reset', () => Promise<unknown>> {
+function ask(text = 'front'): Record<'send' | 'wake' | 'reset', () => Promise<unknown>> {
   const { db, city, a } = fixture;
   const read = () => Promise.resolve({ config: fixture.config, revision: 1, hash: '', index: 0 });
   const reads = { known: read, current: read } as unknown as ConfigReadsService;
@@ -56,10 +58,18 @@ function ask(): Record<'send' | 'wake' | 'reset', () => Promise<unknown>> {
   const wakes = new SessionWakes(resolver, a.sessions, requests, a.queue, new SessionWaitsRepository());
   const rows = new MessageQueueRepository();
   const messages = new MessagesService(db, resolver, suspension, a.sessions, a.queue, rows, a.operations, idempotency);
+  const resolve = resolver.resolve.bind(resolver);
+  resolver.resolve = async (...of) => {
+    const found = await resolve(...of);
+    const change = meanwhile;
+    meanwhile = undefined;
+    await change?.();
+    return found;
+  };
   return {
-    send: () => messages.send(city, 'front', { message: 'hello' }, undefined, ANYBODY),
-    wake: () => wakes.wake(city, 'front', {} as never, ANYBODY),
-    reset: () => wakes.reset(city, 'front', undefined, ANYBODY, new AbortController().signal),
+    send: () => messages.send(city, text, { message: 'hello' }, undefined, ANYBODY),
+    wake: () => wakes.wake(city, text, {} as never, ANYBODY),
+    reset: () => wakes.reset(city, text, undefined, ANYBODY, new AbortController().signal),
   };
 }
 const parked = (): Promise<void> => fixture.set(old.pk, { state: 'suspended', wake_request: null });
@@ -160,4 +170,25 @@ it('a session that is being started, and is to end for the next one of its name,
   expect(await ask().wake()).toMatchObject({ decision: 'after_stop' });
   await fixture.obey();
   expect(await next()).toMatchObject({ wake_request: 'explicit' });
+});
+
+describe.each(['send', 'wake', 'reset'] as const)('a %s at the moment in which the session of a name ends for the next one', (what) => {
+  beforeEach(async () => {
+    await fixture.set(old.pk, { state: 'asleep', wake_request: null });
+    meanwhile = async () => {
+      name('other', 'always');
+      await fixture.settle();
+    };
+  });
+
+  // Guard: a name is there all the time.
+  it('is for the next one', async () => {
+    const answer = await ask()[what]();
+    const { id } = await next();
+    expect(answer).toMatchObject(what === 'send' ? { session_id: id } : { id });
+  });
+
+  it('is refused where it was for the one that has ended, by its id', async () => {
+    await expect(ask(old.id)[what]()).rejects.toThrow(`session ${old.id} is closed`);
+  });
 });

@@ -3,7 +3,7 @@ import type { Principal } from '../../../contract/principal.js';
 import { problem } from '../../../contract/problems.js';
 import type { AsyncAcceptedBody } from '../../../contract/scalars.js';
 import { Db } from '../../../platform/database/database.js';
-import { Idempotency } from '../../../platform/idempotency/idempotency.js';
+import { Idempotency, type IdempotencyRef } from '../../../platform/idempotency/idempotency.js';
 import type { OperationDefinition } from '../../../platform/operations/operation.js';
 import { Operations } from '../../../platform/operations/operations.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
@@ -11,6 +11,7 @@ import { idempotencyRef } from '../../tenancy/cities/idempotency-ref.js';
 import { EffectiveSuspension } from '../launch/effective-suspension.service.js';
 import type { SessionChanges } from '../session-store/session-changes.js';
 import { SessionChangesService } from '../session-store/session-changes.service.js';
+import { byName, requireItsName } from '../session-names/by-name.js';
 import { SessionResolver } from '../session-names/session-resolver.service.js';
 import type { SessionRow } from '../session-store/session-row.js';
 import { endsQueued, full, keptAsleep, QUEUE_LIMIT, unsupported } from './message-gate.js';
@@ -71,12 +72,17 @@ export class MessagesService {
     const ref = idempotencyRef(sending.caller, city.name, operation, key, { id, ...body });
     const stored = ref && (await this.idempotency.lookup(this.db, ref));
     if (stored !== undefined) return stored.body as AsyncAcceptedBody;
+    return byName(() => this.#send(city, id, ref, sending));
+  }
+
+  async #send(city: CityScope, id: string, ref: IdempotencyRef | undefined, sending: Sending): Promise<AsyncAcceptedBody> {
     const { actor } = sending.caller;
     const found = await this.resolver.resolve(city, id, { closed: false, materialize: true, actor });
     const suspension = await this.suspension.blockerOf(city, found);
     return this.sessions.run(city, actor, async (changes) => {
       const answer = await this.idempotency.run(changes.tx, ref, async () => {
         const row = await changes.require(found.pk, id);
+        requireItsName(row, id);
         return { status: 202, body: await this.#accept(changes, row, suspension, sending) };
       });
       return answer.body;

@@ -15,6 +15,7 @@ import type { SessionChanges } from '../session-store/session-changes.js';
 import { SessionChangesService } from '../session-store/session-changes.service.js';
 import { hasOpenCircuit, openCircuit } from '../session-store/open-circuit.js';
 import { SessionRequests, type AskedProcess } from './session-requests.service.js';
+import { byName, requireItsName } from '../session-names/by-name.js';
 import { SessionResolver } from '../session-names/session-resolver.service.js';
 import { NOW, type SessionPatch, type SessionRow } from '../session-store/session-row.js';
 import { STAYS, stopWish, UNASKED } from '../session-store/session-stops.js';
@@ -62,12 +63,17 @@ export class SessionWakes {
    *
    * @throws ProblemError session_not_found, ambiguous; wrong_state naming what blocks it.
    */
-  async wake(city: CityScope, text: string, { force }: WakeQuery, { actor }: Principal): Promise<OKWithIDResponseBody> {
+  wake(city: CityScope, text: string, query: WakeQuery, caller: Principal): Promise<OKWithIDResponseBody> {
+    return byName(() => this.#wakeNow(city, text, query, caller));
+  }
+
+  async #wakeNow(city: CityScope, text: string, { force }: WakeQuery, { actor }: Principal): Promise<OKWithIDResponseBody> {
     const found = await this.resolver.resolve(city, text, { closed: false, materialize: { wake: 'explicit' }, actor });
     requireWakeable(found);
     await this.requests.requireStartable(city, found);
     const { value } = await this.changes.withWork(city, actor, async (changes, work) => {
       const row = await changes.require(found.pk, text);
+      requireItsName(row, text);
       requireWakeable(row);
       if (!force) await requireClosedCircuit(changes, row);
       const { row: after, decision } = await this.#wake(changes, row, 'explicit');
@@ -86,7 +92,7 @@ export class SessionWakes {
    */
   async reset(city: CityScope, text: string, key: string | undefined, caller: Principal, gone: AbortSignal): Promise<OKWithIDResponseBody> {
     const ref = idempotencyRef(caller, city.name, 'reset-session', key, { id: text });
-    const asked = (await this.requests.askedBefore(ref)) ?? (await this.#reset(city, text, ref, caller));
+    const asked = (await this.requests.askedBefore(ref)) ?? (await byName(() => this.#reset(city, text, ref, caller)));
     return this.requests.over(city, asked, gone);
   }
 
@@ -96,7 +102,9 @@ export class SessionWakes {
     if (found.state !== 'suspended' && found.state !== 'archived') await this.requests.requireStartable(city, found);
     return this.changes.run(city, actor, (changes) =>
       this.requests.askOnce(changes, ref, async () => {
-        const row = await this.#anew(changes, await changes.require(found.pk, text));
+        const before = await changes.require(found.pk, text);
+        requireItsName(before, text);
+        const row = await this.#anew(changes, before);
         return { row, awaited: row.stop_request === 'reset' };
       }),
     );

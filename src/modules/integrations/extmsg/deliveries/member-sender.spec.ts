@@ -27,3 +27,48 @@ describe('a turn of what members are told', () => {
     expect(await before(100, () => Promise.reject(new Error('read only'))).turn()).toBe(false);
   });
 });
+
+describe('what a member is told by his name', () => {
+  // Guard: a session that ends for the next one of its name takes nothing along that was for the name.
+  it('goes to the next session of the name where the one that had it ends right before', async () => {
+    const due = { pk: 1, id: 'd-1', member: true, city: 'demo', provider: 'chat', selector: 'front', attempts: 0 } as Due;
+    const found = [
+      { pk: 1, id: 'al-1', state: 'closed' },
+      { pk: 2, id: 'al-2', state: 'asleep', stop_request: null },
+    ];
+    const told: string[] = [];
+    const failed: unknown[] = [];
+    const repository = {
+      due: async () => [due],
+      runningCity: async () => ({ name: 'demo' }),
+      lockPending: async () => ({ ...due, told: false, overdue: false, waiting: 0 }),
+      queued: async () => true,
+      end: async (...[, , how]: any[]) => void failed.push(how),
+    } as unknown as DeliveriesRepository;
+    const sessions = {
+      run: async (...[, , body]: any[]) =>
+        body({ tx: undefined, city: { stream: 'demo' }, emit: () => undefined, require: async (pk: number) => found[pk - 1] }),
+    } as unknown as SessionChangesService;
+    let looks = 0;
+    const resolver = { resolve: async () => found[looks++] } as never;
+    const suspension = { blockerOf: async () => undefined } as never;
+    const queue = { enqueue: async (_: unknown, { id }: { id: string }) => (told.push(id), { message: { id: 'msg-1' } }) } as never;
+    const log = { warn: () => undefined } as unknown as AppLogger;
+    const none = undefined as never;
+    const sender = new MemberSender(
+      {} as Db,
+      repository,
+      resolver,
+      suspension,
+      sessions,
+      queue,
+      new ExtmsgTimings(),
+      none,
+      none,
+      none,
+      log,
+    );
+    expect(await sender.turn()).toBe(true);
+    expect({ told, failed }).toEqual({ told: ['al-2'], failed: [] });
+  });
+});

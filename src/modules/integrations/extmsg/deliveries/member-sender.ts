@@ -13,6 +13,7 @@ import type { CityScope } from '../../../tenancy/cities/city-scope.js';
 import { EffectiveSuspension } from '../../../sessions/launch/effective-suspension.service.js';
 import { MessageQueue, neverTakes } from '../../../sessions/messages/message-queue.service.js';
 import { SessionChangesService } from '../../../sessions/session-store/session-changes.service.js';
+import { byName, requireItsName } from '../../../sessions/session-names/by-name.js';
 import { SessionResolver } from '../../../sessions/session-names/session-resolver.service.js';
 import type { SessionRow } from '../../../sessions/session-store/session-row.js';
 import { ExtmsgTimings } from '../extmsg-timings.js';
@@ -80,7 +81,7 @@ export class MemberSender implements OnApplicationBootstrap {
 
   async #one(due: Due): Promise<Became> {
     try {
-      return due.member ? await this.#send(due) : await this.#skip(due);
+      return due.member ? await byName(() => this.#send(due)) : await this.#skip(due);
     } catch (error) {
       const known = error instanceof ProblemError ? error : undefined;
       if (known === undefined) this.log.warn({ err: error, delivery: due.id }, 'a member could not be told; it is tried again');
@@ -103,6 +104,7 @@ export class MemberSender implements OnApplicationBootstrap {
     const suspended = await this.suspension.blockerOf(city, found);
     return this.sessions.run(city, actor, async (changes) => {
       const session = await changes.require(found.pk, due.selector);
+      requireItsName(session, due.selector);
       const delivery = await this.repository.lockPending(changes.tx, due, session.pk, FULL);
       // Whoever has it by now is told with his own session.
       if (delivery === undefined) return 'nothing';
