@@ -934,6 +934,14 @@ export const SESSIONS: readonly Guard[] = [
     name: 'goes to the next session',
   },
   {
+    guard: 'A session ends waits of its own, and none of the session that had its alias before.',
+    file: 'src/modules/sessions/session-tokens/session-callers.repository.ts',
+    find: "coalesce(nullif(metadata ->> 'registered_session', ''), metadata ->> 'session_id')",
+    replace: "metadata ->> 'session_id'",
+    test: 'src/modules/sessions/session-tokens/tokens.db-spec.ts',
+    name: 'ends its own waits',
+  },
+  {
     guard: 'No worker starts a session whose name stands for another agent for what waits for it.',
     file: 'src/modules/runners/runners/session-claims.ts',
     find: 'return config !== undefined && hasOtherAgent(config, candidate);',

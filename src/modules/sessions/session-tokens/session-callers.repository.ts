@@ -47,10 +47,10 @@ export class SessionCallersRepository {
     return rows[0]?.assignee || undefined;
   }
 
-  /** Who waits; undefined for what is no wait. */
+  /** Who waits: the session that was there when it was asked for, by its id, else whom the name means that was said; undefined for what is no wait. */
   async waiter({ streamId }: SessionCaller, id: string): Promise<string | undefined> {
     const { rows } = await sql<{ session: string | null }>`
-      select metadata ->> 'session_id' as session from beads
+      select coalesce(nullif(metadata ->> 'registered_session', ''), metadata ->> 'session_id') as session from beads
       where stream_id = ${streamId} and id = ${id} and issue_type = 'gate' and labels @> '{gc:wait}'`.execute(this.db);
     return rows[0]?.session ?? undefined;
   }

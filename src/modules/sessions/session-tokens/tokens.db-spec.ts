@@ -11,6 +11,7 @@ import { newCommandToken } from './command-token.js';
 import { SessionAuthenticator } from './session-authenticator.service.js';
 import { SessionCallersRepository } from './session-callers.repository.js';
 import { newSessionToken } from './session-token.js';
+import { TablePolicy } from './table-policy.js';
 
 interface Known {
   authenticate(token: string): Promise<Principal | undefined>;
@@ -74,5 +75,34 @@ describe('what is open with a token ends', () => {
     expect(await seen(known, token, [first, second])).toEqual([false, false, true]);
     await sql`update order_firings set lease_until = now() where pk = ${pk}`.execute(db);
     expect(await seen(known, next, [first, second])).toEqual([false, false, false]);
+  });
+});
+
+describe('a session that has another alias by now', () => {
+  const refused = async (token: string, operation: string, id: string, body?: unknown): Promise<string | undefined> => {
+    const repository = new SessionCallersRepository(db);
+    const caller = await new SessionAuthenticator(repository).authenticate(token);
+    return new TablePolicy(repository).refusal(caller!, operation, { params: { id }, body } as never);
+  };
+  const realias = (pk: number, alias: string): Promise<unknown> =>
+    sql`update sessions set past_aliases = array_append(past_aliases, alias), alias = ${alias} where pk = ${pk}`.execute(db);
+  const bead = (id: string, columns: { issue_type?: string; labels?: string[]; metadata: Record<string, string> }): Promise<unknown> =>
+    sql`insert into beads (stream_id, id, title, issue_type, labels, metadata)
+      select id, ${id}, 'x', ${columns.issue_type ?? 'task'}, ${columns.labels ?? []}::text[], ${JSON.stringify(columns.metadata)}::jsonb
+      from event_streams where name = 'alpha'`.execute(db);
+
+  // Guard: a wait is of the session that it was asked for, not of whoever has that one's name.
+  it('ends its own waits, and whoever has its old one does not', async () => {
+    const mine = await putSession(database.url, 'alpha', { id: 'al-91', alias: 'day' });
+    const wait = (id: string, registered: string) =>
+      bead(id, { issue_type: 'gate', labels: ['gc:wait'], metadata: { session_id: 'day', registered_session: registered } });
+    await wait('al-92', 'al-91');
+    await wait('al-93', '');
+    await realias(mine.pk, 'night');
+    const other = await putSession(database.url, 'alpha', { id: 'al-94', alias: 'day' });
+    expect(await refused(mine.token, 'cancel-wait', 'al-92')).toBeUndefined();
+    expect(await refused(other.token, 'cancel-wait', 'al-92')).toBe('wait al-92 belongs to al-91');
+    expect(await refused(mine.token, 'cancel-wait', 'al-93')).toBe('wait al-93 belongs to day');
+    expect(await refused(other.token, 'cancel-wait', 'al-93')).toBeUndefined();
   });
 });
