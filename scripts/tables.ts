@@ -128,7 +128,7 @@ export const TABLES: Readonly<Record<string, Owners>> = {
     reads: ['administration', 'runners', 'sessions'],
   },
   session_messages: { writes: ['sessions/messages'], reads: ['integrations', 'runners', 'sessions'] },
-  session_names: { writes: ['sessions/session-names', 'sessions/session-store'], reads: ['functions', 'orchestration'] },
+  session_names: { writes: ['sessions/session-names', 'sessions/session-store'], reads: ['functions', 'orchestration', 'work'] },
   session_turns: { writes: ['sessions/usage'], reads: ['administration', 'runners', 'sessions'] },
   sessions: {
     writes: ['sessions/session-store', 'sessions/sessions'],

@@ -4,6 +4,7 @@ import type { Asked } from '../../../platform/http/authenticator.js';
 /** What is asked of the database. */
 export interface Ownership {
   holder(who: SessionCaller, bead: string): Promise<string | undefined>;
+  hasBegun(who: SessionCaller, bead: string, alias: string): Promise<boolean>;
   waiter(who: SessionCaller, wait: string): Promise<string | undefined>;
   mailbox(who: SessionCaller, message: string): Promise<string | undefined>;
 }
@@ -31,6 +32,14 @@ const itself =
       ? undefined
       : `${member} has to be ${who.agentName}: sessions act as themselves`;
   };
+
+/** The claimant of its own claim, also by an alias that it had before: the fence says that it is that claim still. */
+const itsClaim: Check = async (who, asked, owns) => {
+  const why = await itself('assignee')(who, asked, owns);
+  const [id, alias, fence] = [asked.params.id, memberOf(asked.body, 'assignee'), memberOf(asked.body, 'fence')];
+  if (why === undefined || typeof id !== 'string' || typeof alias !== 'string' || typeof fence !== 'number') return why;
+  return (await owns.hasBegun(who, id, alias)) ? undefined : why;
+};
 
 /** One that may be absent or empty, and else names the caller. */
 const ifAnybody =
@@ -100,8 +109,8 @@ export const ALLOWED: Readonly<Record<string, Check>> = {
   // Its own work.
   'claim-from-hook': all(itself('agent'), onlyItself('aliases'), ifAnybody('session'), ifAnybody('session_name')),
   'claim-bead': all(itself('assignee'), ifAnybody('session_id'), ifAnybody('session_name'), without('force')),
-  'extend-bead-claim': itself('assignee'),
-  'release-bead': itself('assignee'),
+  'extend-bead-claim': itsClaim,
+  'release-bead': itsClaim,
   // The city's work, as far as nobody else has it in hand.
   'create-bead': ifAnybody('assignee'),
   [`patch-${bead}`]: all(notHeld, ifAnybody('assignee')),

@@ -47,6 +47,14 @@ export class SessionCallersRepository {
     return rows[0]?.assignee || undefined;
   }
 
+  /** Whether it has begun the bead, and had this alias at some time. */
+  async hasBegun({ pk, id, streamId }: SessionCaller, bead: string, alias: string): Promise<boolean> {
+    const { rows } = await sql<{ found: number }>`
+      select 1 as found from sessions s join beads b on b.stream_id = s.stream_id and b.metadata ->> 'gc.session_id' = ${id}
+      where s.pk = ${pk} and ${alias} = any(s.past_aliases) and b.stream_id = ${streamId} and b.id = ${bead}`.execute(this.db);
+    return rows.length > 0;
+  }
+
   /** Who waits: the session that was there when it was asked for, by its id, else whom the name means that was said; undefined for what is no wait. */
   async waiter({ streamId }: SessionCaller, id: string): Promise<string | undefined> {
     const { rows } = await sql<{ session: string | null }>`

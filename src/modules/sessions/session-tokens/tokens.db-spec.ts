@@ -105,4 +105,20 @@ describe('a session that has another alias by now', () => {
     expect(await refused(mine.token, 'cancel-wait', 'al-93')).toBe('wait al-93 belongs to day');
     expect(await refused(other.token, 'cancel-wait', 'al-93')).toBeUndefined();
   });
+
+  // Guard: nobody gives back what another session has begun.
+  it.each(['extend-bead-claim', 'release-bead'])('keeps its claims by the old one, under their fence (%s)', async (operation) => {
+    const [own, of, others] = operation === 'release-bead' ? ['al-95', 'al-96', 'al-97'] : ['al-98', 'al-99', 'al-100'];
+    const mine = await putSession(database.url, 'alpha', { id: own, alias: `day-${own}` });
+    await bead(of, { metadata: { 'gc.session_id': own } });
+    await bead(others, { metadata: { 'gc.session_id': 'al-1' } });
+    await realias(mine.pk, `night-${own}`);
+    const asked = (id: string, assignee: string, fence?: number) => refused(mine.token, operation, id, { assignee, fence });
+    const never = 'assignee has to be mayor: sessions act as themselves';
+    expect(await asked(of, `day-${own}`, 1)).toBeUndefined();
+    expect(await asked(of, `night-${own}`)).toBeUndefined();
+    expect(await asked(of, `day-${own}`)).toBe(never);
+    expect(await asked(of, 'dusk', 1)).toBe(never);
+    expect(await asked(others, `day-${own}`, 1)).toBe(never);
+  });
 });

@@ -1,6 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { ANYBODY } from '../../../contract/principal.js';
+import { EventLog } from '../../../platform/event-log/event-log.js';
+import { MovedStreams } from '../../../platform/event-log/moved.js';
+import { Failpoints } from '../../../platform/failpoints/failpoints.js';
+import { Transactions } from '../../../platform/database/transactions.js';
+import { ClaimsRepository } from '../../work/hooks/claims.repository.js';
+import { ClaimsService } from '../../work/hooks/claims.service.js';
+import { WorkRepository } from '../../work/work/work.repository.js';
+import { WorkService } from '../../work/work/work.service.js';
 import { MAYOR, sessionFixture, type SessionFixture } from '../messages/testing/session-fixture.js';
 import { ClaimsOfSessionsRepository } from '../session-store/claims-of-sessions.repository.js';
 import { BEADS_AT_ONCE, ClaimsOfSessions } from '../session-store/claims-of-sessions.service.js';
@@ -109,6 +117,56 @@ describe('another alias of a session', () => {
     );
     await call('night');
     expect(await of(id)).toMatchObject({ assignee: 'day' });
+  });
+});
+
+// Guard: its process was told one alias, when it was started.
+describe('a claim by an alias that its session had before', () => {
+  let claims: ClaimsService;
+  let id: string;
+  let fence: number;
+  beforeEach(async () => {
+    const { db, pools } = fixture;
+    const work = new WorkService(new Transactions(db, new Failpoints()), new EventLog(new MovedStreams()), new WorkRepository());
+    claims = new ClaimsService({} as never, new ClaimsRepository(pools[0]!), work, db);
+    id = await begunBy(session.id);
+    fence = (await of(id)).claim_fence;
+    await call('night');
+  });
+  const extend = (assignee: string, under = fence) => claims.heartbeat(fixture.city, id, { assignee, fence: under });
+  const release = (assignee: string, under?: number) =>
+    claims.release(fixture.city, id, { assignee, ...(under === undefined ? {} : { fence: under }) }, ANYBODY);
+
+  it('is extended and given back under its fence', async () => {
+    await sql`update beads set lease_until = now()`.execute(fixture.db);
+    const { lease_until } = await extend('day');
+    expect((await of(id)).lease_until).toEqual(new Date(lease_until));
+    await release('day', fence);
+    expect(await of(id)).toMatchObject({ status: 'open', assignee: null });
+  });
+
+  it('is not under another one, nor without one', async () => {
+    await expect(extend('day', fence + 1)).rejects.toThrow(`has been claimed anew by night; its fence is ${fence}`);
+    await expect(release('day', fence + 1)).rejects.toThrow(`has been claimed anew by night; its fence is ${fence}`);
+    await expect(release('day')).rejects.toThrow('is owned by night');
+    await expect(extend('dusk')).rejects.toThrow('is owned by night');
+  });
+
+  it('is not once another session or an agent has the alias', async () => {
+    await fixture.a.sessions.run(fixture.city, 'maker', (changes) => changes.create({ ...MAYOR, alias: 'day' }));
+    await expect(extend('day')).rejects.toThrow('is owned by night');
+    await expect(release('day', fence)).rejects.toThrow('is owned by night');
+    await call('dusk');
+    await extend('night');
+    await sql`insert into agents (stream_id, name, base, rig, kind) values (${fixture.city.streamId}, 'night', 'night', '', 'agent')`.execute(
+      fixture.db,
+    );
+    await expect(extend('night')).rejects.toThrow('is owned by dusk');
+  });
+
+  it('is not once the bead is another one’s', async () => {
+    await sql`update beads set assignee = 'dusk' where id = ${id}`.execute(fixture.db);
+    await expect(extend('day')).rejects.toThrow('is owned by dusk');
   });
 });
 

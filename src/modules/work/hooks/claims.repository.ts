@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
+import { sql, type Kysely } from 'kysely';
 import type { Bead } from '../../../contract/beads.schemas.js';
 import { auditInsert, auditItems } from '../../../platform/audit/audit-insert.js';
 import { audited } from '../../../platform/audit/audited-request.js';
-import { PgPool } from '../../../platform/database/database.js';
+import { PgPool, type Database } from '../../../platform/database/database.js';
 import type { Tx } from '../../../platform/database/transactions.js';
 
 /** A claim as `claim_work` takes it. */
@@ -127,6 +127,20 @@ export class ClaimsRepository {
   async claimant(tx: Tx, streamId: number, text: string): Promise<string | undefined> {
     const { rows } = await sql<{ name: string }>`select c.name from claimant(${streamId}, ${text}) c`.execute(tx);
     return rows[0]?.name;
+  }
+
+  /**
+   * The name of now under which a session has the bead that it has begun, where `text` is an alias that it had before: its process knows no other one.
+   * Undefined where it is not so, and where `text` means somebody else by now.
+   */
+  async nameNow(db: Kysely<Database>, streamId: number, id: string, text: string): Promise<string | undefined> {
+    const { rows } = await sql<{ name: string | null }>`
+      select b.assignee as name from beads b
+      join sessions s on s.stream_id = b.stream_id and s.id = b.metadata ->> 'gc.session_id' and b.assignee in (s.alias, s.id)
+      where b.stream_id = ${streamId} and b.id = ${id} and ${text} = any(s.past_aliases)
+        and not exists (select from session_names n where n.stream_id = b.stream_id and n.name = ${text} and n.session_pk is distinct from s.pk)
+        and not exists (select from claimant(${streamId}, ${text}))`.execute(db);
+    return rows[0]?.name ?? undefined;
   }
 
   /** The state of a bead as a refusal tells it, and whether `assignee` has it. */

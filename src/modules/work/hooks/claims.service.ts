@@ -3,6 +3,7 @@ import type { Indexed } from '../../../platform/http/indexed.js';
 import { parseDuration, formatDuration } from '../../../contract/duration.js';
 import { maySee, type Principal } from '../../../contract/principal.js';
 import { problem } from '../../../contract/problems.js';
+import { Db } from '../../../platform/database/database.js';
 import { notRunning } from '../../tenancy/cities/cities.service.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { WorkService } from '../work/work.service.js';
@@ -26,6 +27,7 @@ export class ClaimsService {
     private readonly committer: ClaimCommitter,
     private readonly repository: ClaimsRepository,
     private readonly work: WorkService,
+    private readonly db: Db,
   ) {}
 
   /**
@@ -67,7 +69,7 @@ export class ClaimsService {
     }
   }
 
-  /** Gives a claimed bead back: open and nobody's, its route stays. Answers the new index. */
+  /** Gives a claimed bead back: open and nobody's, its route stays. An alias that its session had before needs the fence. Answers the new index. */
   async release(
     city: CityScope,
     id: string,
@@ -76,7 +78,9 @@ export class ClaimsService {
   ): Promise<Indexed<{ status: string }>> {
     const { index } = await this.work.run(city, caller.actor, async (work) => {
       const bead = await work.require(id);
-      const isOwner = bead.assignee === assignee || bead.assignee === (await this.repository.claimant(work.tx, city.streamId, assignee));
+      const isMeant = bead.assignee === assignee || bead.assignee === (await this.repository.claimant(work.tx, city.streamId, assignee));
+      const isOwner =
+        isMeant || (fence !== undefined && bead.assignee === (await this.repository.nameNow(work.tx, city.streamId, id, assignee)));
       if (!isOwner || bead.status !== 'in_progress' || (fence !== undefined && fence !== bead.claim_fence))
         throw claimLost(id, bead, isOwner && bead.assignee !== null);
       await work.update(id, { status: 'open', assignee: null, metadata: reason === undefined ? {} : { release_reason: reason } });
@@ -84,11 +88,14 @@ export class ClaimsService {
     return { index, value: { status: 'released' } };
   }
 
-  /** Extends the lease of a claim that still holds by its own length. */
+  /** Extends the lease of a claim that still holds by its own length, also for an alias that its session had before. */
   async heartbeat(city: CityScope, id: string, { assignee, fence }: BeadHeartbeatInputBody): Promise<BeadHeartbeatResponse> {
-    const beat = await this.repository.heartbeat(city.streamId, id, assignee, fence);
+    const extended = (name: string) => this.repository.heartbeat(city.streamId, id, name, fence);
+    const first = await extended(assignee);
+    const now = first === undefined ? await this.repository.nameNow(this.db, city.streamId, id, assignee) : undefined;
+    const beat = first ?? (now === undefined ? undefined : await extended(now));
     if (beat !== undefined) return { fence: beat.fence, lease_until: beat.lease_until.toISOString() };
-    const standing = await this.repository.standing(city.streamId, id, assignee);
+    const standing = await this.repository.standing(city.streamId, id, now ?? assignee);
     if (standing === undefined) throw problem('bead_not_found', `bead ${id} not found`);
     throw claimLost(id, standing, standing.mine === true);
   }

@@ -33,7 +33,7 @@ export function hookProcess(
   };
   const committer = new ClaimCommitter(repository, streams, fixture.failpoints, new Metrics());
   const db = createDb(pool);
-  const claims = new ClaimsService(committer, repository, work);
+  const claims = new ClaimsService(committer, repository, work, db);
   const hooks = new HooksService(new HooksRepository(pool), committer);
   const log = new AppLogger(createLogger('silent'));
   return {
