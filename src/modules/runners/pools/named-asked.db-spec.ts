@@ -17,17 +17,20 @@ import { SessionResolver } from '../../sessions/session-names/session-resolver.s
 import type { SessionRow } from '../../sessions/session-store/session-row.js';
 import { SessionRequests } from '../../sessions/sessions/session-requests.service.js';
 import { SessionWaitsRepository } from '../../sessions/sessions/session-waits.repository.js';
+import type { SessionWatch } from '../../sessions/sessions/session-watch.service.js';
 import { SessionWakes } from '../../sessions/sessions/session-wakes.service.js';
 import { agentConfig, poolFixture, type PoolFixture } from './testing/pool-fixture.js';
 
 /** Why no provider is ready, if none is. */
 let unready: string | undefined;
-/** What happens between the look at the name and the lock of its session, once. */
+/** What happens once between the look at the name and the lock of its session: `early` before that is read without a lock. */
 let meanwhile: (() => Promise<unknown>) | undefined;
+let early: boolean;
 let fixture: PoolFixture;
 let old: SessionRow;
 beforeEach(async () => {
   unready = meanwhile = undefined;
+  early = false;
   fixture = await poolFixture();
   fixture.config.agents.push(agentConfig('other'));
   name('worker', 'always');
@@ -54,17 +57,26 @@ function ask(text = 'front'): Record<'send' | 'wake' | 'reset', () => Promise<un
   const providers = {
     unready: (presets: string[]) => Promise.resolve(new Map(unready === undefined ? [] : presets.map((one) => [one, unready]))),
   } as unknown as ProvidersService;
-  const requests = new SessionRequests(db, reads, suspension, providers, a.sessions, {} as never, {} as never, idempotency);
+  const watch = { until: (_: number, __: unknown, look: () => Promise<unknown>) => end().then(look) } as unknown as SessionWatch;
+  const requests = new SessionRequests(db, reads, suspension, providers, a.sessions, watch, {} as never, idempotency);
   const wakes = new SessionWakes(resolver, a.sessions, requests, a.queue, new SessionWaitsRepository());
   const rows = new MessageQueueRepository();
   const messages = new MessagesService(db, resolver, suspension, a.sessions, a.queue, rows, a.operations, idempotency);
   const resolve = resolver.resolve.bind(resolver);
-  resolver.resolve = async (...of) => {
-    const found = await resolve(...of);
+  const happens = async (): Promise<void> => {
     const change = meanwhile;
     meanwhile = undefined;
     await change?.();
+  };
+  resolver.resolve = async (...of) => {
+    const found = await resolve(...of);
+    await happens();
     return found;
+  };
+  const find = a.sessions.find.bind(a.sessions);
+  a.sessions.find = async (...of) => {
+    if (early) await happens();
+    return find(...of);
   };
   return {
     send: () => messages.send(city, text, { message: 'hello' }, undefined, ANYBODY),
@@ -76,6 +88,13 @@ const parked = (): Promise<void> => fixture.set(old.pk, { state: 'suspended', wa
 const suspend = (agent: string): void => {
   fixture.config.agents = fixture.config.agents.map((one) => (one.name === agent ? { ...one, suspended: true } : one));
 };
+/** Its process ends, as it was asked to, and leaves what was wished meanwhile. */
+async function end(): Promise<void> {
+  const { state, runner_id } = await fixture.row(old.pk);
+  if (state !== 'asleep') return fixture.obey();
+  const gone = { runner_id: null, live: false, stop_request: null, stop_reason: null };
+  if (runner_id !== null) await fixture.within(old.pk, (changes, row) => changes.patch(row, gone));
+}
 /** The session that has taken the place of the old one. */
 async function next(): Promise<SessionRow> {
   await fixture.settle();
@@ -172,8 +191,65 @@ it('a session that is being started, and is to end for the next one of its name,
   expect(await next()).toMatchObject({ wake_request: 'explicit' });
 });
 
-describe.each(['send', 'wake', 'reset'] as const)('a %s at the moment in which the session of a name ends for the next one', (what) => {
+describe('a session whose name stands for another agent, and that has not been told to end for that,', () => {
+  const running =
+    (more: Record<string, unknown> = {}) =>
+    async (): Promise<void> => {
+      await fixture.ready(old.pk);
+      await fixture.set(old.pk, more);
+    };
+
+  // Guard: who is told that a name is awake or wanted finds a session of it that runs.
+  it.each([
+    [
+      'is drained as its agent was suspended',
+      running({ state: 'draining', stop_request: 'drain', stop_reason: 'suspended' }),
+      'after_stop',
+    ],
+    ['is drained by hand', running({ state: 'draining', stop_request: 'drain', stop_reason: 'drained' }), 'after_stop'],
+    ['is to sleep', running({ stop_request: 'sleep', stop_reason: 'idle' }), 'after_stop'],
+    ['is to be killed, and wanted for work', running({ stop_request: 'kill', stop_reason: 'killed', wake_request: 'work' }), 'after_stop'],
+    ['runs', running(), 'after_stop'],
+    ['is suspended, while its process still ends', running({ state: 'suspended', stop_request: 'suspend' }), 'after_stop'],
+    ['is wanted for work', () => fixture.set(old.pk, { state: 'asleep', wake_request: 'work' }), 'wanted'],
+  ])('%s: the next one runs when it is woken', async (_, before, decision) => {
+    await before();
+    name('other');
+    expect(await ask().wake()).toMatchObject({ decision });
+    await fixture.pass();
+    await end();
+    expect(await next()).toMatchObject({ wake_request: 'explicit' });
+  });
+
+  it.each([
+    ['asleep', { wake_request: 'work' }],
+    ['start-pending', { wake_request: 'named' }],
+    ['asleep', { runner_id: 'r1', stop_request: 'sleep', wake_request: null }],
+  ])('is %s (%j): the next one runs when it is reset', async (state, more) => {
+    await fixture.set(old.pk, { state, ...more });
+    name('other');
+    await ask().reset();
+    expect(await next()).toMatchObject({ wake_request: 'reset' });
+  });
+
+  it('runs: it stays when its name stands for its agent again, and is not started once more after that', async () => {
+    await running()();
+    name('other');
+    await ask().wake();
+    await fixture.pass();
+    name('worker');
+    expect(await fixture.pass()).toMatchObject([{ do: 'undrain', pk: old.pk }]);
+    expect(await fixture.row(old.pk)).toMatchObject({ state: 'active', stop_request: null, wake_request: null });
+  });
+});
+
+describe.each([
+  ['send', false],
+  ['wake', false],
+  ['reset', false],
+] as const)('a %s at the moment in which the session of a name ends for the next one (as it is read: %s)', (what, whileRead) => {
   beforeEach(async () => {
+    early = whileRead;
     await fixture.set(old.pk, { state: 'asleep', wake_request: null });
     meanwhile = async () => {
       name('other', 'always');

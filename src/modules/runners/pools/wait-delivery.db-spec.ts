@@ -335,7 +335,7 @@ describe('the wait of a session that has ended', () => {
       fixture.db,
     );
     const resolver = { resolve: () => Promise.resolve(session) } as unknown as SessionResolver;
-    const requests = { requireStartable: () => Promise.resolve() } as unknown as SessionRequests;
+    const requests = { requireStartable: () => Promise.resolve(), isForNext: () => Promise.resolve(false) } as unknown as SessionRequests;
     const wakes = new SessionWakes(resolver, fixture.a.sessions, requests, fixture.a.queue, new SessionWaitsRepository());
     const withWork = fixture.a.sessions.withWork.bind(fixture.a.sessions);
     let steps = 0;

@@ -20,10 +20,24 @@ import { SessionResolver } from '../session-names/session-resolver.service.js';
 import { NOW, type SessionPatch, type SessionRow } from '../session-store/session-row.js';
 import { STAYS, stopWish, UNASKED } from '../session-store/session-stops.js';
 import { AT_ONCE, SessionWaitsRepository } from './session-waits.repository.js';
-import type { WakeRequest } from '../session-store/session-states.js';
+import type { SessionState, WakeRequest } from '../session-store/session-states.js';
 import type { WakeQuery } from './sessions.query.js';
 
 type Decision = NonNullable<OKWithIDResponseBody['decision']>;
+
+interface Wish {
+  readonly why: WakeRequest;
+  /** What runs is the next one of its name, as `SessionRequests.isForNext` says. */
+  readonly next: boolean;
+}
+
+interface Woken {
+  readonly row: SessionRow;
+  readonly decision: Decision;
+}
+
+/** In which a session has a process that goes on, or ends without parking it. */
+const HAS_PROCESS: ReadonlySet<SessionState> = new Set(['creating', 'active', 'draining']);
 
 /** What kept it from starting, and what went wrong before, is over when somebody asks for it by hand. */
 const CLEARED = {
@@ -76,7 +90,8 @@ export class SessionWakes {
       requireItsName(row, text);
       requireWakeable(row);
       if (!force) await requireClosedCircuit(changes, row);
-      const { row: after, decision } = await this.#wake(changes, row, 'explicit');
+      const next = await this.requests.isForNext(changes, row);
+      const { row: after, decision } = await this.#wake(changes, row, { why: 'explicit', next });
       const left = !row.live && (await this.#endWaits(changes, work, after)) ? after : undefined;
       return { body: { status: 'ok', id: after.id, decision } as const, left, until: await changes.now() };
     });
@@ -112,27 +127,24 @@ export class SessionWakes {
 
   async #anew(changes: SessionChanges, before: SessionRow): Promise<SessionRow> {
     requireWakeable(before);
-    if (before.state === 'suspended' || before.state === 'archived' || before.state === 'start-pending')
+    const next = await this.requests.isForNext(changes, before);
+    if (before.state === 'suspended' || before.state === 'archived' || (before.state === 'start-pending' && !next))
       return changes.patch(before, {
         reset_pending: true,
         ...((await isKept(changes, before)) ? { quarantined_until: null } : {}),
         ...CLOSED_CIRCUIT,
       });
-    if (before.runner_id === null) return (await this.#wake(changes, before, 'reset', { reset_pending: true })).row;
+    if (before.runner_id === null) return (await this.#wake(changes, before, { why: 'reset', next }, { reset_pending: true })).row;
     // Noted apart from the wish: whatever ends this process instead, the next one begins anew.
-    return changes.patch(before, { ...stopWish(before, 'reset', { reason: 'reset' }), reset_pending: true, ...CLOSED_CIRCUIT });
+    const set = { ...stopWish(before, 'reset', { reason: 'reset' }), reset_pending: true, ...CLOSED_CIRCUIT };
+    return changes.patch(before, next ? { ...set, ...wished('reset') } : set);
   }
 
-  async #wake(
-    changes: SessionChanges,
-    row: SessionRow,
-    why: WakeRequest,
-    more: SessionPatch = {},
-  ): Promise<{ row: SessionRow; decision: Decision }> {
-    // The one that runs is the next one of its name, for which it ends: this one is ended again, however often it is kept.
-    if (row.stop_request === 'drain' && row.stop_reason === 'reconfigured')
-      return { row: await changes.patch(row, { wake_request: why, wake_requested_at: NOW }), decision: 'after_stop' };
-    const wanted: SessionPatch = row.wake_request === null ? { wake_request: why, wake_requested_at: NOW } : {};
+  async #wake(changes: SessionChanges, row: SessionRow, { why, next }: Wish, more: SessionPatch = {}): Promise<Woken> {
+    // A wish by hand outlives the one that ends for the next one of its name, another wish does not.
+    const wanted: SessionPatch = next || row.wake_request === null ? wished(why) : {};
+    // Why ever this one ends, or if it was to end at all: it is ended again, however often it is kept.
+    if (next && HAS_PROCESS.has(row.state)) return { row: await changes.patch(row, wanted), decision: 'after_stop' };
     switch (row.state) {
       case 'suspended':
       case 'quarantined':
@@ -160,7 +172,7 @@ export class SessionWakes {
   }
 
   /** It runs or is about to; a wish to let it sleep is taken back, a stronger one is followed by another start. */
-  async #keep(changes: SessionChanges, row: SessionRow, wanted: SessionPatch): Promise<{ row: SessionRow; decision: Decision }> {
+  async #keep(changes: SessionChanges, row: SessionRow, wanted: SessionPatch): Promise<Woken> {
     const running: Decision = row.state === 'active' ? 'awake' : 'starting';
     if (row.stop_request === null) return { row, decision: running };
     if (row.stop_request === 'sleep' || row.stop_request === 'drain') return { row: await changes.patch(row, STAYS), decision: running };
@@ -188,6 +200,10 @@ export class SessionWakes {
     if (until === undefined) for (const pk of await this.waits.queuedNotes(changes.tx, row.pk)) await this.queue.cancel(changes, row, pk);
     return ids.length >= AT_ONCE;
   }
+}
+
+function wished(why: WakeRequest): SessionPatch {
+  return { wake_request: why, wake_requested_at: NOW };
 }
 
 /** `wake` is no move of the state table from where it sleeps already: the event is told by hand. */
