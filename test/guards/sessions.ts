@@ -942,6 +942,22 @@ export const SESSIONS: readonly Guard[] = [
     name: 'a reset at the moment',
   },
   {
+    guard: 'Who wakes a name whose session ends while it is read wakes the next one.',
+    file: 'src/modules/sessions/sessions/session-wakes.service.ts',
+    find: "{ wake: 'explicit' }, actor });\n    requireItsName(found, text);",
+    replace: "{ wake: 'explicit' }, actor });\n    requireItsName(found, found.id);",
+    test: NAMED_ASKED,
+    name: 'a wake at the moment in which the session of a name ends for the next one (as it is read: true)',
+  },
+  {
+    guard: 'Who resets a name whose session ends while it is read resets the next one.',
+    file: 'src/modules/sessions/sessions/session-wakes.service.ts',
+    find: 'materialize: false });\n    requireItsName(found, text);',
+    replace: 'materialize: false });\n    requireItsName(found, found.id);',
+    test: NAMED_ASKED,
+    name: 'a reset at the moment in which the session of a name ends for the next one (as it is read: true)',
+  },
+  {
     guard: 'What a member is told at the moment in which his session ends goes to the next one.',
     file: 'src/modules/integrations/extmsg/deliveries/member-sender.ts',
     find: 'requireItsName(session, due.selector);',

@@ -247,6 +247,8 @@ describe.each([
   ['send', false],
   ['wake', false],
   ['reset', false],
+  ['wake', true],
+  ['reset', true],
 ] as const)('a %s at the moment in which the session of a name ends for the next one (as it is read: %s)', (what, whileRead) => {
   beforeEach(async () => {
     early = whileRead;

@@ -19,7 +19,7 @@ export async function byName<T>(work: () => Promise<T>): Promise<T> {
     }
 }
 
-/** Of a session that is locked. Its id means no other one. @throws ProblemError wrong_state for one that has ended since it was found by a name */
+/** Of a session that is locked, or was looked at. Its id means no other one. @throws ProblemError wrong_state for one that has ended since it was found by a name */
 export function requireItsName({ id, state }: Pick<SessionRow, 'id' | 'state'>, text: string): void {
   if (state === 'closed' && text !== id) throw new EndedSince('wrong_state', `session ${id} is closed`);
 }

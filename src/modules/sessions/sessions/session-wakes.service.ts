@@ -83,6 +83,7 @@ export class SessionWakes {
 
   async #wakeNow(city: CityScope, text: string, { force }: WakeQuery, { actor }: Principal): Promise<OKWithIDResponseBody> {
     const found = await this.resolver.resolve(city, text, { closed: false, materialize: { wake: 'explicit' }, actor });
+    requireItsName(found, text);
     requireWakeable(found);
     await this.requests.requireStartable(city, found);
     const { value } = await this.changes.withWork(city, actor, async (changes, work) => {
@@ -113,6 +114,7 @@ export class SessionWakes {
 
   async #reset(city: CityScope, text: string, ref: IdempotencyRef | undefined, { actor }: Principal): Promise<AskedProcess> {
     const found = await this.resolver.resolve(city, text, { closed: false, materialize: false });
+    requireItsName(found, text);
     requireWakeable(found);
     if (found.state !== 'suspended' && found.state !== 'archived') await this.requests.requireStartable(city, found);
     return this.changes.run(city, actor, (changes) =>
