@@ -870,6 +870,14 @@ export const SESSIONS: readonly Guard[] = [
     name: 'a wish that the old one runs',
   },
   {
+    guard: 'What a session was started for that ends for the next one of its name before it runs is for that one.',
+    file: 'src/modules/runners/pools/pool-succession.ts',
+    find: "reason === 'reconfigured' && row.state === 'creating'",
+    replace: "reason === 'reconfigured' && row.state === 'draining'",
+    test: NAMED_ASKED,
+    name: 'what a session was started for',
+  },
+  {
     guard: 'Of a name that stands for another agent it is asked whether that one is suspended.',
     file: 'src/modules/sessions/launch/effective-suspension.service.ts',
     find: 'known && otherAgent(known, row)',

@@ -191,6 +191,15 @@ it('a session that is being started, and is to end for the next one of its name,
   expect(await next()).toMatchObject({ wake_request: 'explicit' });
 });
 
+// Guard: a start that comes to nothing does not use up the wish that it was for.
+it('what a session was started for, which is to end for the next one of its name before it runs, is for that one', async () => {
+  await fixture.set(old.pk, { state: 'creating', runner_id: 'r1', generation: 1, wake_request: null });
+  name('other');
+  await fixture.pass();
+  await fixture.obey();
+  expect(await next()).toMatchObject({ wake_request: 'explicit' });
+});
+
 describe('a session whose name stands for another agent, and that has not been told to end for that,', () => {
   const running =
     (more: Record<string, unknown> = {}) =>

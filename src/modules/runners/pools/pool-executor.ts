@@ -24,7 +24,7 @@ import { NUDGE_LIFETIME_MS, nudgeText } from './nudge-text.js';
 import type { Ending, PoolDecision, PoolSession } from './pool-facts.js';
 import { givesName, isAsPlanned, lockPlanned } from './pool-locks.js';
 import { emptyRun, without } from './pool-patches.js';
-import { handOver } from './pool-succession.js';
+import { handOver, wantedAfter } from './pool-succession.js';
 import { PoolStateRepository } from './pool-state.repository.js';
 import { RefusedStarts } from './refused-starts.js';
 
@@ -186,9 +186,10 @@ export class PoolExecutor {
     if (reason === DRIFT_REASON && (guard.in_turn || guard.asks)) return 'changed';
     const wish = stopWish(row, 'drain', { reason, deadline: new Date(now + decision.ms), now: new Date(now) });
     if (wish === undefined) return 'changed';
+    const wake = wantedAfter(row, decision);
     const set = {
       ...wish,
-      ...(decision.wake === undefined ? {} : { wake_request: decision.wake, wake_requested_at: new Date(now) }),
+      ...(wake === undefined ? {} : { wake_request: wake, wake_requested_at: new Date(now) }),
       ...emptyRun(row, decision.empty, now),
     };
     const after = row.state === 'active' ? await changes.move(row, 'drain', { message: reason, set }) : await changes.patch(row, set);

@@ -5,10 +5,18 @@ import type { NamedSessions } from '../../sessions/session-names/named-sessions.
 import type { SessionChanges } from '../../sessions/session-store/session-changes.js';
 import type { SessionRow } from '../../sessions/session-store/session-row.js';
 import type { WakeRequest } from '../../sessions/session-store/session-states.js';
+import type { PoolDecision } from './pool-facts.js';
 import type { PoolStateRepository } from './pool-state.repository.js';
 
 /** People and programs ask for a session to run so; what else wakes one is decided anew for the next. */
 const ASKED: ReadonlySet<WakeRequest> = new Set(['explicit', 'reset']);
+
+type Draining = Pick<PoolDecision & { do: 'drain' }, 'reason' | 'wake'>;
+
+/** Why a session that is told to end is wanted after that. A start that comes to nothing has used up what it was for, which the next one of the name is then to run for. */
+export function wantedAfter(row: Pick<SessionRow, 'state' | 'wake_request'>, { reason, wake }: Draining): WakeRequest | undefined {
+  return wake ?? (reason === 'reconfigured' && row.state === 'creating' && row.wake_request === null ? 'explicit' : undefined);
+}
 
 interface Rooms {
   readonly repository: PoolStateRepository;
