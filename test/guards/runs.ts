@@ -84,7 +84,7 @@ export const RUN_GUARDS: readonly Guard[] = [
   },
   {
     guard: 'Nothing finds beads that were written ahead before they are made.',
-    file: 'src/modules/work/work/work.ts',
+    file: 'src/modules/work/work/work-reads.ts',
     find: ' && !this.written.hides(id)',
     replace: '',
     test: AHEAD,
@@ -506,14 +506,14 @@ export const RUN_GUARDS: readonly Guard[] = [
   },
   {
     guard: 'What a transaction has written of a part that is refused is undone.',
-    file: 'src/modules/work/work/work.ts',
+    file: 'src/modules/work/work/work-reads.ts',
     find: 'await repository.backToMark(tx);',
     replace: '',
     test: 'src/modules/work/work/work.db-spec.ts',
   },
   {
     guard: 'What a transaction knows of a part that is refused is forgotten.',
-    file: 'src/modules/work/work/work.ts',
+    file: 'src/modules/work/work/work-reads.ts',
     find: 'tried.giveUp();',
     replace: '',
     test: 'src/modules/work/work/work.db-spec.ts',

@@ -13,7 +13,8 @@ import { beadEvent, factsOf, type BeadFacts } from './bead-event.js';
 import type { BeadRecord } from './bead-record.js';
 import { closeConvoys, closeEmptiedConvoys, closeLeftConvoys, tellClosedConvoy } from './convoy-closing.js';
 import { cancelClosedWait, failWaits, satisfyWaits } from './wait-satisfaction.js';
-import { Work, type ChangedReaction, type ClosedReaction, type Reactions, type RemovedReaction, type WorkLimits } from './work.js';
+import type { WorkLimits } from './work-limits.js';
+import { Work, type ChangedReaction, type ClosedReaction, type Reactions, type RemovedReaction } from './work.js';
 import { WorkRepository } from './work.repository.js';
 
 /** What a transaction has done; without an event, the index is the head that it saw. */
