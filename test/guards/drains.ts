@@ -174,8 +174,8 @@ export const DRAIN_GUARDS: readonly Guard[] = [
   {
     guard: 'What a drain holds is let go when it ends otherwise than by its units.',
     file: 'src/modules/orchestration/runs/control/run-control.ts',
-    find: 'if (steps.some((each) => each.step.id === step && each.units !== undefined))',
-    replace: 'if (steps.length < 0)',
+    find: 'if (drains.has(end.step)) {',
+    replace: "if (drains.has('')) {",
     test: DRAINS,
   },
   {

@@ -305,6 +305,13 @@ export const RUN_CONTROL: readonly Guard[] = [
     name: 'is not looked for',
   },
   {
+    guard: 'Steps that a run ends one after the other end in few statements.',
+    file: 'src/modules/work/work/work.ts',
+    find: 'const behind = ids.length > 1 ?',
+    replace: 'const behind = ids.length < 0 ?',
+    test: `${CONTROL}/together.db-spec.ts`,
+  },
+  {
     guard: 'A round of a check takes no longer than its step allows.',
     file: 'src/modules/orchestration/runs/control/run-control.ts',
     find: "about?.kind === 'check' ? about.step_timeout_ms : undefined",

@@ -9,6 +9,7 @@ const CREATION = 'src/modules/work/beads/bead-creation.db-spec.ts';
 const WORK_SPEC = 'src/modules/work/work/work.db-spec.ts';
 const FAN_OUTS = 'src/modules/work/work/fan-outs.db-spec.ts';
 const CHAINS = 'src/modules/work/work/convoy-chains.db-spec.ts';
+const CLOSE_EACH = 'src/modules/work/work/close-each.property.db-spec.ts';
 const CITY_STATE = 'src/modules/administration/bring-up/city-state.repository.db-spec.ts';
 const STATE_REPOSITORY = 'src/modules/administration/bring-up/city-state.repository.ts';
 const KEEPER = 'src/modules/administration/bring-up/city-keeper.ts';
@@ -262,10 +263,24 @@ export const WORK: readonly Guard[] = [
   {
     guard: 'A transaction closes so many convoys that are in one another, however deep they are.',
     file: 'src/modules/work/work/work.ts',
-    find: 'if (this.#completed <= this.limits.few / CONVOY) return false;',
-    replace: 'if (this.#completed <= this.limits.few / CONVOY + Infinity) return false;',
+    find: 'if (!this.#isLate()) return false;',
+    replace: 'if (!this.#isLate() || this.#completed > 0) return false;',
     test: CHAINS,
     name: 'close some in a transaction',
+  },
+  {
+    guard: 'What looks at a bead that is closed among others hears of it at its turn.',
+    file: 'src/modules/work/work/work.repository.ts',
+    find: 'and not e.looked and',
+    replace: 'and',
+    test: CLOSE_EACH,
+  },
+  {
+    guard: 'Who waits for beads that are closed together is told of with the last of them.',
+    file: 'src/modules/work/work/work.ts',
+    find: 'left.set(waiting, blockers);',
+    replace: '',
+    test: CLOSE_EACH,
   },
   {
     guard: 'The parent of a bead that nothing depends on hears of it, too, where that is told later.',

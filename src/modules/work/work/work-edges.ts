@@ -1,11 +1,11 @@
 import { MAX_EDGES } from '../../../contract/beads.schemas.js';
 import { problem, type ProblemError } from '../../../contract/problems.js';
 import type { BeadChange, BeadRecord, Edge } from './bead-record.js';
-import { WorkReads } from './work-reads.js';
+import { WorkCreations } from './work-creations.js';
 import type { WorkRepository } from './work.repository.js';
 
 /** What a transaction on a city's work does to edges, and what it tells those at their other end. */
-export abstract class WorkEdges extends WorkReads {
+export abstract class WorkEdges extends WorkCreations {
   /** Does what follows for some of those that depend on a bead that is closed. */
   protected abstract followUp(closed: BeadRecord, dependents: readonly Edge[]): Promise<void>;
 

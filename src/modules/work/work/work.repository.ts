@@ -41,6 +41,10 @@ const hasMany = (few: number): RawBuilder<boolean> => sql<boolean>`(
     where d.stream_id = b.stream_id and d.depends_on_id = b.id and d.type = any(${HEAVY}::text[]) offset ${Math.floor(few / 3)})
   or exists (select from bead_fan_outs f where f.stream_id = b.stream_id and f.bead_id = b.id))`;
 
+/** A lease ends with it. */
+const CLOSED = sql`status = 'closed', closed_at = clock_timestamp(), updated_at = clock_timestamp(), revision = b.revision + 1,
+  lease_ms = null, lease_until = null`;
+
 const moved = ({ many, ...row }: BeadRecord & { many: boolean }): Moved => ({ row, many });
 
 /** What becomes of whose a bead is. */
@@ -177,7 +181,7 @@ export class WorkRepository {
     await this.deleteAll(tx, streamId, ids);
   }
 
-  /** Closes those that are not closed; a lease ends with it. `metadata` is merged in. `few` as for `update`. */
+  /** Closes those that are not closed. `metadata` is merged in. `few` as for `update`. */
   async closeAll(
     tx: Tx,
     streamId: number,
@@ -186,11 +190,42 @@ export class WorkRepository {
     few: number,
   ): Promise<Moved[]> {
     const { rows } = await sql<BeadRecord & { many: boolean }>`
-      update beads b set status = 'closed', closed_at = clock_timestamp(), updated_at = clock_timestamp(), revision = b.revision + 1,
-        lease_ms = null, lease_until = null, metadata = b.metadata || ${JSON.stringify(metadata)}::jsonb
+      update beads b set ${CLOSED}, metadata = b.metadata || ${JSON.stringify(metadata)}::jsonb
       from ${keys(streamId, ids)} where b.stream_id = k.stream_id and b.id = k.id and b.status <> 'closed'
       returning ${RECORD}, ${hasMany(few)} as many`.execute(tx);
     return rows.map(moved);
+  }
+
+  /** Closes beads that are not closed, each with what is merged into its own metadata. */
+  async closeEach(tx: Tx, streamId: number, closings: readonly (Merge & { readonly id: string })[]): Promise<BeadRecord[]> {
+    const { rows } = await sql<BeadRecord>`
+      update beads b set ${CLOSED}, metadata = (b.metadata || c.set) - c.unset
+      from ${keys(
+        streamId,
+        closings.map(({ id }) => id),
+      )}
+      join jsonb_to_recordset(${JSON.stringify(closings)}::jsonb) as c(id text, set jsonb, unset text[]) on c.id = k.id
+      where b.stream_id = k.stream_id and b.id = k.id and b.status <> 'closed' returning ${RECORD}`.execute(tx);
+    return rows;
+  }
+
+  /**
+   * Of beads, those whose end others only count, who are few, and those that each of them holds up, by id. Not so convoys, waits, what one of them looks at, and what
+   * something was launched for.
+   */
+  async counted(tx: Tx, streamId: number, ids: readonly string[], few: number): Promise<Map<string, readonly string[]>> {
+    const { rows } = await sql<{ id: string; behind: string[] }>`
+      select b.id, e.behind from ${keys(streamId, ids)} join beads b on b.stream_id = k.stream_id and b.id = k.id
+      left join beads p on p.stream_id = b.stream_id and p.id = b.parent
+      cross join lateral (
+        select count(*) as n, coalesce(bool_or(d.looks), false) as looked, coalesce(array_agg(d.issue_id) filter (where d.blocking), '{}') as behind from (
+          select d.issue_id, d.blocking, d.type = any(${HEAVY}::text[]) or o.issue_type = 'convoy' or 'gc:wait' = any(o.labels) as looks
+          from bead_dependencies d join beads o on o.stream_id = d.stream_id and o.id = d.issue_id
+          where d.stream_id = b.stream_id and d.depends_on_id = b.id limit ${few + 1}) d) e
+      where e.n <= ${few} and not e.looked and b.issue_type <> 'convoy' and p.issue_type is distinct from 'convoy' and not 'gc:wait' = any(b.labels)
+        and coalesce(b.metadata ->> 'molecule_id', b.metadata ->> 'workflow_id') is null
+        and not exists (select from bead_fan_outs f where f.stream_id = b.stream_id and f.bead_id = b.id)`.execute(tx);
+    return new Map(rows.map(({ id, behind }) => [id, behind.sort()]));
   }
 
   /**

@@ -4,7 +4,7 @@ import { violatedConstraint } from '../../../platform/database/pg-errors.js';
 import type { Tx } from '../../../platform/database/transactions.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import type { WrittenAhead } from './ahead.js';
-import type { BeadChange, BeadRecord, Edge, NewBead, ReservedBead } from './bead-record.js';
+import type { BeadChange, BeadRecord, Edge } from './bead-record.js';
 import { diffOf, mergeOf, type Diff } from './diff.js';
 import type { WorkLimits } from './work-limits.js';
 import { WorkRemovals } from './work-removals.js';
@@ -36,6 +36,12 @@ export interface Reactions {
   readonly removed: readonly RemovedReaction[];
 }
 
+/** A bead that is to be closed, and what is said of it then. */
+export interface Closing {
+  readonly id: string;
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
 /** A convoy that closes takes as long as so many dependents that only count. */
 const CONVOY = 10;
 
@@ -61,46 +67,6 @@ export class Work extends WorkRemovals {
   }
 
   /**
-   * Makes an open bead, with an id that was reserved or the next one. Empty text and metadata without a value count as not given.
-   *
-   * @throws ProblemError rig_not_found; bead_not_found for the parent
-   */
-  async create(bead: NewBead, reserved?: string): Promise<BeadRecord> {
-    const id = reserved ?? (await this.repository.nextId(this.tx, this.city.streamId, bead.rig));
-    if (id === undefined) throw problem('rig_not_found', `rig ${bead.rig} not found`);
-    if (bead.parent) await this.require(bead.parent);
-    const { set: metadata } = mergeOf({}, bead.metadata ?? {});
-    const row = await this.repository.insert(this.tx, this.city.streamId, id, { ...bead, labels: [...new Set(bead.labels)], metadata });
-    this.account.changed(undefined, row);
-    return row;
-  }
-
-  /** Ids for so many new beads, one after the other. @throws ProblemError rig_not_found */
-  async reserve(rig: string, count: number): Promise<string[]> {
-    const ids = await this.repository.nextIds(this.tx, this.city.streamId, rig, count);
-    if (ids.length === 0) throw problem('rig_not_found', `rig ${rig} not found`);
-    return ids;
-  }
-
-  /**
-   * Makes beads, and the edges from them: in as many statements for two hundred as for one. Ids are reserved ones.
-   * What an edge leads to is one of them, or an open bead. What was written ahead of the transaction is there already. Answers them in the given order.
-   */
-  async createAll(beads: readonly ReservedBead[], edges: readonly Edge[]): Promise<BeadRecord[]> {
-    const ahead = this.written.take(beads);
-    if (ahead !== undefined) {
-      this.account.made(ahead.rows, ahead.created);
-      return [...ahead.rows];
-    }
-    const rows = new Map((await this.repository.insertAll(this.tx, this.city.streamId, beads, edges)).map((row) => [row.id, row]));
-    return beads.map(({ id }) => {
-      const row = rows.get(id)!;
-      this.account.changed(undefined, row);
-      return row;
-    });
-  }
-
-  /**
    * Closes those of many beads that are not closed, in few statements. Answers how many. What follows from it happens for those
    * that somebody outside looks at; `metadata` comes to all of them.
    */
@@ -118,6 +84,33 @@ export class Work extends WorkRemovals {
     for (const id of open) if (closed.get(id)?.many === true) await repository.edges.fanOut(tx, streamId, id);
     for (const id of await repository.edges.watched(tx, streamId, open)) await this.#follow(id, closed.get(id)?.many === true);
     return open.length;
+  }
+
+  /**
+   * As `update` of each of many beads to closed, one after the other: with the same events, in the same order. Those whose end their dependents only count end
+   * together, in few statements; what reacts to one of them finds all of them closed.
+   */
+  async closeEach(closings: readonly Closing[]): Promise<void> {
+    const ids = (await this.findAll(closings.map(({ id }) => id))).map(({ id }) => id);
+    const behind =
+      ids.length > 1
+        ? await this.repository.counted(this.tx, this.city.streamId, ids, this.limits.few)
+        : new Map<string, readonly string[]>();
+    const together = new Map<string, Closing>();
+    const close = async (): Promise<void> => {
+      await this.#closeTogether([...together.values()], behind);
+      together.clear();
+    };
+    for (const closing of closings) {
+      const { id, metadata } = closing;
+      if (behind.has(id) && !together.has(id) && this.account.get(id)?.status !== 'closed' && !this.#isLate()) {
+        together.set(id, closing);
+        continue;
+      }
+      await close();
+      await this.update(id, { status: 'closed', metadata });
+    }
+    await close();
   }
 
   /**
@@ -229,14 +222,45 @@ export class Work extends WorkRemovals {
     return this.update(id, { status: 'open' });
   }
 
+  /** @param behind those that each of them holds up, in the order of their ids */
+  async #closeTogether(closings: readonly Closing[], behind: ReadonlyMap<string, readonly string[]>): Promise<void> {
+    const { tx, repository } = this;
+    const { streamId } = this.city;
+    const before = new Map(closings.map(({ id }) => [id, this.account.get(id)!]));
+    const all = [...before.keys()];
+    if (all.length === 0) return;
+    const merges = closings.map(({ id, metadata }) => ({ id, ...mergeOf(before.get(id)!.metadata, metadata) }));
+    const closed = await repository.closeEach(tx, streamId, merges);
+    const held = new Map((await repository.edges.releasable(tx, streamId, all)).map((row) => [row.id, row]));
+    const released = await repository.edges.releaseAll(tx, streamId, all);
+    const after = new Map([...closed, ...released].map((row) => [row.id, row]));
+    const left = new Map([...held].map(([id, row]) => [id, row.open_blockers]));
+    // From here on as if they had been closed one after the other.
+    for (const [id, bead] of before) {
+      this.account.changed(bead, after.get(id));
+      for (const waiting of behind.get(id) ?? []) {
+        const [row, blockers] = [after.get(waiting)!, left.get(waiting)! - 1];
+        left.set(waiting, blockers);
+        this.account.changed(blockers === 0 ? (before.get(waiting) ?? held.get(waiting)) : row, row);
+      }
+      await this.#follow(id, true, true);
+      for (const react of this.reactions.changed) await react(this, bead, this.account.get(id)!);
+    }
+  }
+
   /** So many convoys are about to close by themselves. */
   completing(count: number): void {
     this.#completed += count;
   }
 
+  /** Whether as many convoys have closed by themselves as a transaction closes so. */
+  #isLate(): boolean {
+    return this.#completed > this.limits.few / CONVOY;
+  }
+
   /** Whether a fan-out goes on with what follows from the closing of one of many: a convoy may be in one, and that in another, without end. */
   async #goesOnLater({ id, parent }: BeadRecord): Promise<boolean> {
-    if (this.#completed <= this.limits.few / CONVOY) return false;
+    if (!this.#isLate()) return false;
     return parent !== null || (await this.repository.edges.of(this.tx, this.city.streamId, id, 'up', 1)).length > 0;
   }
 

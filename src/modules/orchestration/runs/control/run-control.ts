@@ -4,7 +4,7 @@ import { Signals } from '../../../../platform/streams/signals.js';
 import type { Recipe } from '../../formulas/compile/recipe.js';
 import { RosterService } from '../../../configuration/roster/roster.service.js';
 import type { BeadRecord, Edge } from '../../../work/work/bead-record.js';
-import type { Work } from '../../../work/work/work.js';
+import type { Closing, Work } from '../../../work/work/work.js';
 import { namesIn, roundPlan } from '../launch/launch-plan.js';
 import { tellSteps } from '../launch/step-events.js';
 import { DrainsService } from '../drains/drains.service.js';
@@ -79,20 +79,26 @@ export class RunControl {
         if (acts.length === 0) return true;
         await this.#skip(work, facts, acts);
         if (acts.some((act) => act.do === 'add')) goes++;
+        const ends: Close[] = [];
         for (const act of acts) {
-          if (act.do === 'finish') return act;
           if (act.do === 'close') {
-            if (act.outcome !== 'skipped') await this.#close(work, facts, act);
-          } else if (act.do === 'add') {
+            if (act.outcome !== 'skipped') ends.push(act);
+            continue;
+          }
+          // What ends one after the other ends together.
+          await this.#close(work, facts, ends.splice(0));
+          if (act.do === 'finish') return act;
+          if (act.do === 'add') {
             const rounds = (begun.get(act.control) ?? 0) + 1;
             begun.set(act.control, rounds);
             const end = endless(act, rounds, goes);
             if (end === undefined) await this.#add(work, run, facts, act);
-            else await this.#close(work, facts, end);
+            else await this.#close(work, facts, [end]);
           } else if (act.do === 'script') await this.#ask(work, run, facts, act);
           else if (act.do === 'drain') await this.#take(work, run, facts, act.control);
           else await this.drains.end(work, { drain: facts.beads.get(act.control)!, n: act.unit }, act.outcome, act.reason);
         }
+        await this.#close(work, facts, ends);
       }
     } finally {
       busy.delete(run.id);
@@ -128,7 +134,7 @@ export class RunControl {
   async #take(work: Work, run: RunRow, facts: StoredRun, control: string): Promise<void> {
     const { step } = facts.steps.find((each) => each.step.id === control)!;
     const over = await this.drains.take(work, run, facts.beads.get(control)!, step.control as DrainControl);
-    if (over !== undefined) await this.#close(work, facts, { do: 'close', step: control, ...over });
+    if (over !== undefined) await this.#close(work, facts, [{ do: 'close', step: control, ...over }]);
   }
 
   async #ask(work: Work, run: RunRow, { beads }: StoredRun, { control, round, subject }: Extract<Act, { do: 'script' }>): Promise<void> {
@@ -163,20 +169,19 @@ export class RunControl {
     }
   }
 
-  async #close(work: Work, { beads, steps }: StoredRun, { step, outcome, reason, disposition, output, failure }: Close): Promise<void> {
-    // Units that its own end does not speak of end with it.
-    if (steps.some((each) => each.step.id === step && each.units !== undefined))
-      await this.drains.end(work, { drain: beads.get(step)! }, 'skipped', reason);
-    await work.update(beads.get(step)!, {
-      status: 'closed',
-      metadata: {
-        'gc.outcome': outcome,
-        close_reason: reason,
-        ...(outcome === 'fail' ? { 'gc.failure_reason': failure ?? reason } : {}),
-        ...(disposition === undefined ? {} : { 'gc.disposition': disposition }),
-        ...(output === undefined ? {} : { 'gc.output_json': output }),
-      },
-    });
+  async #close(work: Work, { beads, steps }: StoredRun, ends: readonly Close[]): Promise<void> {
+    const drains = new Set(steps.flatMap(({ step, units }) => (units === undefined ? [] : [step.id])));
+    const closing: Closing[] = [];
+    for (const end of ends) {
+      const id = beads.get(end.step)!;
+      if (drains.has(end.step)) {
+        await work.closeEach(closing.splice(0));
+        // Units that its own end does not speak of end with it.
+        await this.drains.end(work, { drain: id }, 'skipped', end.reason);
+      }
+      closing.push({ id, metadata: saidOf(end) });
+    }
+    await work.closeEach(closing);
   }
 
   /** Makes the beads of a round; one that does not fit into beads fails its control. */
@@ -203,13 +208,8 @@ export class RunControl {
       });
     } catch (error) {
       if (!(error instanceof ProblemError)) throw error;
-      return this.#close(work, facts, {
-        do: 'close',
-        step: control,
-        outcome: 'fail',
-        reason: error.message,
-        disposition: 'control_quarantined',
-      });
+      const { message: reason } = error;
+      return this.#close(work, facts, [{ do: 'close', step: control, outcome: 'fail', reason, disposition: 'control_quarantined' }]);
     }
     const made = await work.createAll(plan.beads, plan.edges);
     await this.repository.add(
@@ -249,6 +249,17 @@ function endless({ control }: Add, rounds: number, goes: number): Close | undefi
       ? `more than ${AT_ONCE} rounds ended one after the other without anybody doing anything`
       : `rounds of this run followed from each other more than ${ALL_AT_ONCE} times without anybody doing anything`;
   return { do: 'close', step: control, outcome: 'fail', reason, disposition: 'control_quarantined' };
+}
+
+/** What a step says of its end. */
+function saidOf({ outcome, reason, disposition, output, failure }: Close): Record<string, string> {
+  return {
+    'gc.outcome': outcome,
+    close_reason: reason,
+    ...(outcome === 'fail' ? { 'gc.failure_reason': failure ?? reason } : {}),
+    ...(disposition === undefined ? {} : { 'gc.disposition': disposition }),
+    ...(output === undefined ? {} : { 'gc.output_json': output }),
+  };
 }
 
 /** Those that none of the others waits for: a control is over after them. */
