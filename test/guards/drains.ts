@@ -218,6 +218,14 @@ export const DRAIN_GUARDS: readonly Guard[] = [
     name: 'keeps what was closed before somebody closed it',
   },
   {
+    guard: 'A member that is open again under a closed drain is let go at once.',
+    file: 'src/modules/orchestration/runs/run-keeper.ts',
+    find: "if (before.status === 'closed') await this.control.opened(work, after);",
+    replace: '',
+    test: HOLDS,
+    name: 'keeps what was closed before somebody closed it',
+  },
+  {
     guard: 'A drain without a convoy is refused before anything is written.',
     file: 'src/modules/orchestration/runs/launch/launch-plan.ts',
     find: "if (convoy === undefined) throw unknown('convoy_id', recipe.formula);",

@@ -60,7 +60,9 @@ export class RunKeeper implements OnModuleInit {
   }
 
   async #changed(work: Work, before: BeadRecord, after: BeadRecord): Promise<void> {
-    if (after.run_id === null || before.status === after.status || this.#opening.has(work)) return;
+    if (before.status === after.status) return;
+    if (before.status === 'closed') await this.control.opened(work, after);
+    if (after.run_id === null || this.#opening.has(work)) return;
     if (before.status === 'closed') {
       await this.#requireGoingOn(work, before);
       await this.#requireGoingOnAround(work, before);

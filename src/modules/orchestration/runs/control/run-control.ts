@@ -115,6 +115,11 @@ export class RunControl {
     await this.repository.unsay(work.tx, work.city.streamId, ids);
   }
 
+  /** A bead is open again, which a drain may have held when somebody closed both. */
+  async opened(work: Work, bead: BeadRecord): Promise<void> {
+    await this.drains.opened(work, bead);
+  }
+
   /** As `requireKept`; drains among steps that are open again have their members for themselves again. @throws ProblemError wrong_state where others have them */
   async holdAgain(work: Work, run: string, steps: readonly string[]): Promise<void> {
     await this.requireKept(work, run, steps);

@@ -159,10 +159,10 @@ describe('what a drain has for itself', () => {
     expect(await held()).toEqual([true, false]);
     await d.open('all');
     expect(await held()).toEqual([true, true]);
-    // It is let go as the others are, should anybody open it meanwhile.
+    // It is let go as the others are, as soon as anybody opens it meanwhile.
     await d.end('all', { 'gc.outcome': 'pass' });
+    expect(await held()).toEqual([true, false]);
     await change('open');
-    await d.end('end');
     expect(await held()).toEqual([false, false]);
     for (const member of members) expect(await d.find(member)).toMatchObject({ status: 'open', labels: [] });
   });

@@ -90,6 +90,14 @@ export class DrainsService implements OnModuleInit {
     if (members.length > 0) await work.relabelAll(members, holdBy(drain), false);
   }
 
+  /** A bead is open again: where somebody has closed the drain that still holds it, others may have it as they have the other members. */
+  async opened(work: Work, { labels }: BeadRecord): Promise<void> {
+    for (const label of labels) {
+      const drain = label.startsWith(DRAIN_HOLD) ? await work.find(label.slice(DRAIN_HOLD.length)) : undefined;
+      if (drain?.status === 'closed') await this.letGo(work, drain.id);
+    }
+  }
+
   /** Drains that are opened again have their members for themselves again. @throws ProblemError wrong_state for one that others have by now, or that is done */
   async holdAgain(work: Work, run: string, steps: readonly string[]): Promise<void> {
     const { streamId } = work.city;
