@@ -70,6 +70,13 @@ async function make({ beads, edges, closed, closings }: Plan): Promise<Closing[]
   return closings.flatMap(({ at, said }) => (at < ids.length ? [{ id: ids[at]!, metadata: said }] : []));
 }
 
+/** Two beads that end while a third looks at both. */
+function lookedAt(type: string, kind: Kind): Plan {
+  const beads = [TASK, TASK, kind].map((each) => ({ kind: each, parent: null }));
+  const [edges, closings] = [[0, 1].map((b) => ({ a: 2, b, type })), [0, 1].map((at) => ({ at, said: {} }))];
+  return { beads, edges, closed: [], closings };
+}
+
 class Undone extends Error {}
 
 /** Without times, and whether one of them is there. */
@@ -109,7 +116,7 @@ describe('beads that end one after the other', () => {
         await sql`delete from bead_dependencies`.execute(fixture.db);
         await sql`delete from beads`.execute(fixture.db);
       }),
-      { numRuns: DEEP ? 600 : 60 },
+      { numRuns: DEEP ? 600 : 60, examples: [[lookedAt('tracks', { type: 'convoy' })], [lookedAt('blocks', TASK)]] },
     );
   });
 });
