@@ -944,6 +944,14 @@ create table run_checks (
 ) with (fillfactor=70);
 CREATE INDEX run_checks_run_idx ON public.run_checks USING btree (stream_id, run_id);
 
+create table run_continuations (
+  stream_id integer not null,
+  run_id text collate "C" not null,
+  asked_at timestamp with time zone default clock_timestamp() not null,
+  constraint run_continuations_pkey PRIMARY KEY (stream_id, run_id),
+  constraint run_continuations_stream_id_run_id_fkey FOREIGN KEY (stream_id, run_id) REFERENCES beads(stream_id, id) ON DELETE CASCADE
+);
+
 create table run_controls (
   stream_id integer not null,
   bead_id text collate "C" not null,

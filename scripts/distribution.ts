@@ -121,6 +121,7 @@ export const CROSSING: Readonly<Record<string, string>> = {
   'src/modules/orchestration/orders/firings.repository.ts': DUE,
   'src/modules/orchestration/orders/order-sync.repository.ts': DUE,
   'src/modules/orchestration/runs/checks/checks.repository.ts': DUE,
+  'src/modules/orchestration/runs/control/continuations.repository.ts': DUE,
   'src/modules/orchestration/runs/gates/gates.repository.ts': DUE,
   'src/modules/orchestration/runs/limits/limits.repository.ts': DUE,
   'src/modules/runners/pools/pool-state.repository.ts': DUE,

@@ -307,8 +307,8 @@ export const RUN_CONTROL: readonly Guard[] = [
   {
     guard: 'Steps that a run ends one after the other end in few statements.',
     file: 'src/modules/work/work/work.ts',
-    find: 'const behind = ids.length > 1 ?',
-    replace: 'const behind = ids.length < 0 ?',
+    find: 'ids.length > 1',
+    replace: 'ids.length < 0',
     test: `${CONTROL}/together.db-spec.ts`,
   },
   {
@@ -359,10 +359,18 @@ export const RUN_CONTROL: readonly Guard[] = [
   {
     guard: 'Rounds that end by themselves are not begun without end.',
     file: `${CONTROL}/run-control.ts`,
-    find: 'if (rounds <= AT_ONCE && goes <= ALL_AT_ONCE)',
-    replace: 'if (rounds <= Infinity && goes <= ALL_AT_ONCE)',
+    find: 'if (rounds <= AT_ONCE) await',
+    replace: 'if (rounds <= Infinity) await',
     test: `${CONTROL}/run-control.db-spec.ts`,
     name: 'rounds that end by themselves',
+  },
+  {
+    guard: 'A run that has more to decide than one transaction does goes on in the next.',
+    file: `${CONTROL}/run-control.ts`,
+    find: 'await this.repository.goOnLater(work.tx, work.city.streamId, run.id);',
+    replace: '',
+    test: `${CONTROL}/run-control.db-spec.ts`,
+    name: 'go on in another transaction',
   },
   {
     guard: 'Conditions that follow from each other are decided in one look.',

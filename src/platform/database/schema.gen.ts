@@ -716,6 +716,12 @@ export interface RunChecks {
   worker: string | null;
 }
 
+export interface RunContinuations {
+  asked_at: Generated<Timestamp>;
+  run_id: string;
+  stream_id: number;
+}
+
 export interface RunControls {
   armed_at: Timestamp | null;
   awaited: Generated<string | null>;
@@ -1144,6 +1150,7 @@ export interface DB {
   rig_provisions: RigProvisions;
   rigs: Rigs;
   run_checks: RunChecks;
+  run_continuations: RunContinuations;
   run_controls: RunControls;
   run_counts: RunCounts;
   run_steps: RunSteps;

@@ -74,6 +74,11 @@ export class RunControlRepository {
       where s.stream_id = ${streamId} and s.bead_id = o.bead_id and s.verdict is not null`.execute(tx);
   }
 
+  /** Has a worker go on with a run in another transaction. */
+  async goOnLater(tx: Tx, streamId: number, run: string): Promise<void> {
+    await sql`insert into run_continuations (stream_id, run_id) values (${streamId}, ${run}) on conflict do nothing`.execute(tx);
+  }
+
   /** Undefined for a run that decides nothing. */
   async facts(tx: Tx, streamId: number, run: string): Promise<StoredRun | undefined> {
     const { rows } = await sql<{

@@ -23,9 +23,8 @@ export const CHECKS_TOPIC = 'run-checks';
 const AT_ONCE = 20;
 
 /**
- * How often rounds of any controls may follow from each other in one go, in which the city's other writers wait for all of them. Conditions and fan-outs without
- * items make none: what comes here are rounds in which nobody has anything to do, as of loops of drains whose one convoy is empty. A hundred and one loops that
- * would each end after one of these fail as well: nothing is done in them that another transaction would be worth.
+ * How often rounds of any controls may follow from each other in one transaction, which the city's other writers wait for; a worker goes on in the next one.
+ * Conditions and fan-outs without items make none: what comes here are rounds in which nobody has anything to do, as of loops of drains whose one convoy is empty.
  */
 const ALL_AT_ONCE = 100;
 
@@ -59,7 +58,7 @@ export class RunControl {
   }
 
   /**
-   * Does what follows until nothing does. Answers how the run ends when it does; false for a run that has nothing to decide,
+   * Does what follows until nothing does, or has a worker go on with it. Answers how the run ends when it does; false for a run that has nothing to decide,
    * true for one that goes on.
    */
   async goOn(work: Work, run: RunRow): Promise<Finish | boolean> {
@@ -77,8 +76,11 @@ export class RunControl {
         await this.#unask(work, facts, acts);
         await this.#letGo(work, facts);
         if (acts.length === 0) return true;
+        if (acts.some((act) => act.do === 'add') && ++goes > ALL_AT_ONCE) {
+          await this.repository.goOnLater(work.tx, work.city.streamId, run.id);
+          return true;
+        }
         await this.#skip(work, facts, acts);
-        if (acts.some((act) => act.do === 'add')) goes++;
         const ends: Close[] = [];
         for (const act of acts) {
           if (act.do === 'close') {
@@ -91,9 +93,8 @@ export class RunControl {
           if (act.do === 'add') {
             const rounds = (begun.get(act.control) ?? 0) + 1;
             begun.set(act.control, rounds);
-            const end = endless(act, rounds, goes);
-            if (end === undefined) await this.#add(work, run, facts, act);
-            else await this.#close(work, facts, [end]);
+            if (rounds <= AT_ONCE) await this.#add(work, run, facts, act);
+            else await this.#close(work, facts, [endless(act)]);
           } else if (act.do === 'script') await this.#ask(work, run, facts, act);
           else if (act.do === 'drain') await this.#take(work, run, facts, act.control);
           else await this.drains.end(work, { drain: facts.beads.get(act.control)!, n: act.unit }, act.outcome, act.reason);
@@ -246,13 +247,9 @@ function decides({ compiler, root_only, steps }: Recipe): boolean {
   );
 }
 
-/** The end of a control whose rounds end by themselves, or that comes after too many of others that do. */
-function endless({ control }: Add, rounds: number, goes: number): Close | undefined {
-  if (rounds <= AT_ONCE && goes <= ALL_AT_ONCE) return undefined;
-  const reason =
-    rounds > AT_ONCE
-      ? `more than ${AT_ONCE} rounds ended one after the other without anybody doing anything`
-      : `rounds of this run followed from each other more than ${ALL_AT_ONCE} times without anybody doing anything`;
+/** The end of a control whose rounds end by themselves. */
+function endless({ control }: Add): Close {
+  const reason = `more than ${AT_ONCE} rounds ended one after the other without anybody doing anything`;
   return { do: 'close', step: control, outcome: 'fail', reason, disposition: 'control_quarantined' };
 }
 

@@ -16,6 +16,8 @@ import { RosterRepository } from '../../../configuration/roster/roster.repositor
 import { RosterService } from '../../../configuration/roster/roster.service.js';
 import type { Work } from '../../../work/work/work.js';
 import type { WorkService } from '../../../work/work/work.service.js';
+import { ContinuationsReconciler } from '../control/continuations.reconciler.js';
+import { ContinuationsRepository } from '../control/continuations.repository.js';
 import { RunControlRepository } from '../control/control.repository.js';
 import type { Signals } from '../../../../platform/streams/signals.js';
 import { RunControl } from '../control/run-control.js';
@@ -62,6 +64,8 @@ export interface Launches {
   sweep(): Promise<number>;
   /** Ends the rounds that are late. */
   sweepLimits(): Promise<number>;
+  /** Goes on with the runs that had more to decide than one transaction does: one step of a city. */
+  sweepContinuations(): Promise<number>;
   launch(order: Omit<LaunchOrder, 'by' | 'rig'> & Partial<LaunchOrder>): Promise<RunRow & { created: boolean }>;
   run(id: string): Promise<RunRow | undefined>;
 }
@@ -78,13 +82,15 @@ export function launches(fixture: WorkFixture, work: WorkService = fixture.work)
   const control = new RunControl(new RunControlRepository(), repository, roster, drains, { mark: () => undefined } as unknown as Signals);
   const service = new LaunchService(repository, endings, convoys, roster, control);
   const ahead = new LaunchAhead(work, service);
-  new RunKeeper(work, repository, endings, control).onModuleInit();
+  const keeper = new RunKeeper(work, repository, endings, control);
+  keeper.onModuleInit();
   const gates = new GatesRepository(fixture.db);
   const sending = new MailSendingService(work, new MailAddresses(roster), new MailRepository(), idempotency);
   const opening = new GateOpening(gates, endings, sending);
   opening.onModuleInit();
   const log = new AppLogger(createLogger('silent'));
   const reconciler = new GatesReconciler(gates, opening, work, log, {} as DueLooks);
+  const continuations = new ContinuationsReconciler(new ContinuationsRepository(fixture.db), keeper, work, log, {} as DueLooks);
   const limits = new LimitsReconciler(new LimitsRepository(fixture.db), work, log, {} as DueLooks);
   return {
     service,
@@ -95,6 +101,7 @@ export function launches(fixture: WorkFixture, work: WorkService = fixture.work)
     sending,
     sweep: () => reconciler.sweep(),
     sweepLimits: () => limits.sweep(),
+    sweepContinuations: () => continuations.sweep(),
     launch: async (order) => {
       const asked: LaunchOrder = { by: 'sling', rig: '', ...order };
       const [ready] = await ahead.ready(fixture.city, [asked]);
