@@ -177,6 +177,7 @@ export const DRAIN_GUARDS: readonly Guard[] = [
     find: 'if (drains.has(end.step)) {',
     replace: "if (drains.has('')) {",
     test: DRAINS,
+    name: 'makes no more steps than a run may have',
   },
   {
     guard: 'What a drain holds is let go with its scope.',

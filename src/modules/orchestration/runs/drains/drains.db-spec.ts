@@ -140,6 +140,7 @@ describe('a drain', () => {
       beads: 2,
     });
     expect(await d.find(members[5]!)).toMatchObject({ status: 'open', labels: [] });
+    expect((await d.units())[5]).toMatchObject({ outcome: 'skipped', reason: 'the run has more than 5000 steps' });
   });
 
   it('writes no more than a run may hold', async () => {
