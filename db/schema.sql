@@ -947,7 +947,8 @@ CREATE INDEX run_checks_run_idx ON public.run_checks USING btree (stream_id, run
 create table run_continuations (
   stream_id integer not null,
   run_id text collate "C" not null,
-  asked_at timestamp with time zone default clock_timestamp() not null,
+  due_at timestamp with time zone not null,
+  begun jsonb default '{}'::jsonb not null,
   constraint run_continuations_pkey PRIMARY KEY (stream_id, run_id),
   constraint run_continuations_stream_id_run_id_fkey FOREIGN KEY (stream_id, run_id) REFERENCES beads(stream_id, id) ON DELETE CASCADE
 );

@@ -1,12 +1,13 @@
 import { sql, type Kysely } from 'kysely';
 
-/** Runs that had more to decide by themselves than one transaction does: they go on in the next one. */
+/** Runs that had more to decide by themselves than one transaction does: they go on in the next one, a while later, and know how many rounds each control has begun. */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`
     create table run_continuations (
       stream_id integer not null,
       run_id text collate "C" not null,
-      asked_at timestamptz not null default clock_timestamp(),
+      due_at timestamptz not null,
+      begun jsonb not null default '{}',
       primary key (stream_id, run_id),
       foreign key (stream_id, run_id) references beads (stream_id, id) on delete cascade
     )`.execute(db);

@@ -4,6 +4,7 @@ const CONTROL = 'src/modules/orchestration/runs/control';
 const MODEL = `${CONTROL}/advance.model.spec.ts`;
 const CHECKS = 'src/modules/orchestration/runs/checks/checks.repository.ts';
 const CHECKS_TEST = 'src/modules/orchestration/runs/checks/checks.db-spec.ts';
+const CONTINUATIONS = `${CONTROL}/continuations.db-spec.ts`;
 const LIMITS = 'src/modules/orchestration/runs/limits/limits.db-spec.ts';
 const CORPUS = 'src/modules/orchestration/formulas/compile/corpus.spec.ts';
 const RULES = `${CONTROL}/advance.spec.ts`;
@@ -361,16 +362,64 @@ export const RUN_CONTROL: readonly Guard[] = [
     file: `${CONTROL}/run-control.ts`,
     find: 'if (rounds <= AT_ONCE) await',
     replace: 'if (rounds <= Infinity) await',
-    test: `${CONTROL}/run-control.db-spec.ts`,
-    name: 'rounds that end by themselves',
+    test: CONTINUATIONS,
+    name: 'end their loop',
   },
   {
     guard: 'A run that has more to decide than one transaction does goes on in the next.',
     file: `${CONTROL}/run-control.ts`,
-    find: 'await this.repository.goOnLater(work.tx, work.city.streamId, run.id);',
+    find: 'await this.repository.goOnLater(work.tx, work.city.streamId, run.id, begun);',
     replace: '',
-    test: `${CONTROL}/run-control.db-spec.ts`,
+    test: CONTINUATIONS,
     name: 'go on in another transaction',
+  },
+  {
+    guard: 'Rounds that end by themselves are counted across transactions.',
+    file: `${CONTROL}/run-control.ts`,
+    find: 'const begun = new Map(before);',
+    replace: 'const begun = new Map<string, number>(before.size < 0 ? before : []);',
+    test: CONTINUATIONS,
+    name: 'end their loop',
+  },
+  {
+    guard: 'A run that goes on leaves the city to its other writers after each turn.',
+    file: `${CONTROL}/control.repository.ts`,
+    find: "clock_timestamp() + interval '1 second'",
+    replace: 'clock_timestamp()',
+    test: CONTINUATIONS,
+    name: 'leave the city to others',
+  },
+  {
+    guard: 'A run of many steps keeps its city no longer than one of few.',
+    file: `${CONTROL}/run-control.ts`,
+    find: '(goes >= this.limits.goes || performance.now() - since > this.limits.ms)',
+    replace: '(goes >= this.limits.goes || since < 0)',
+    test: CONTINUATIONS,
+    name: 'where one takes long',
+  },
+  {
+    guard: 'A run that goes on is not looked at before its turn.',
+    file: `${CONTROL}/continuations.repository.ts`,
+    find: 'sql`c.due_at <= clock_timestamp()`',
+    replace: 'sql`c.due_at is not null`',
+    test: CONTINUATIONS,
+    name: 'leave the city to others',
+  },
+  {
+    guard: 'A run that goes on has one turn, whoever sees that it is due.',
+    file: `${CONTROL}/continuations.repository.ts`,
+    find: '::text[]) and ${DUE}',
+    replace: '::text[])',
+    test: CONTINUATIONS,
+    name: 'two workers',
+  },
+  {
+    guard: 'A run that cannot go on holds up no others of its city.',
+    file: `${CONTROL}/continuations.reconciler.ts`,
+    find: 'await this.repository.putOff(streamId, run);',
+    replace: 'void [streamId, run];',
+    test: CONTINUATIONS,
+    name: 'those of one run fail',
   },
   {
     guard: 'Conditions that follow from each other are decided in one look.',
@@ -384,9 +433,9 @@ export const RUN_CONTROL: readonly Guard[] = [
     guard: 'A control is not closed for the rounds of others.',
     file: `${CONTROL}/run-control.ts`,
     find: 'const rounds = (begun.get(act.control) ?? 0) + 1;',
-    replace: 'const rounds = Math.max(goes, begun.get(act.control) ?? 0);',
-    test: `${CONTROL}/run-control.db-spec.ts`,
-    name: 'the loop that comes after',
+    replace: 'const rounds = [...begun.values()].reduce((all, each) => all + each, 1);',
+    test: CONTINUATIONS,
+    name: 'go on in another transaction',
   },
   {
     guard: 'A loop has something in it that somebody does.',

@@ -717,7 +717,8 @@ export interface RunChecks {
 }
 
 export interface RunContinuations {
-  asked_at: Generated<Timestamp>;
+  begun: Generated<Json>;
+  due_at: Timestamp;
   run_id: string;
   stream_id: number;
 }

@@ -7,7 +7,7 @@ import type { BeadRecord } from '../../work/work/bead-record.js';
 import { endsAs, whyHeldBehind } from '../../work/work/held.js';
 import type { Work } from '../../work/work/work.js';
 import { WorkService } from '../../work/work/work.service.js';
-import type { Finish } from './control/facts.js';
+import type { Begun, Finish } from './control/facts.js';
 import { RunControl } from './control/run-control.js';
 import { GRAPH_DONE, RunEndings } from './run-endings.service.js';
 import type { RunOutcome, RunRow } from './run-row.js';
@@ -41,10 +41,10 @@ export class RunKeeper implements OnModuleInit {
     this.work.onRemoved((work, removed) => this.#removed(work, removed));
   }
 
-  /** Something has come in that no bead says: a run that goes on may go on with it. */
-  async goOn(work: Work, id: string): Promise<void> {
+  /** Something has come in that no bead says: a run that goes on may go on with it. `begun` as `RunControl.goOn` has it. */
+  async goOn(work: Work, id: string, begun?: Begun): Promise<void> {
     const run = await this.repository.find(work.tx, work.city.streamId, id);
-    if (run !== undefined && run.outcome === null) await this.#decided(work, run);
+    if (run !== undefined && run.outcome === null) await this.#decided(work, run, begun);
   }
 
   async #closed(work: Work, closed: BeadRecord): Promise<void> {
@@ -159,9 +159,9 @@ export class RunKeeper implements OnModuleInit {
   }
 
   /** Goes on with a run that decides for itself; false for others. */
-  async #decided(work: Work, run: RunRow): Promise<boolean> {
+  async #decided(work: Work, run: RunRow, begun?: Begun): Promise<boolean> {
     if (run.compiler === 1) return false;
-    const next = await this.control.goOn(work, run);
+    const next = await this.control.goOn(work, run, begun);
     if (typeof next === 'object') await this.endings.finalize(work, run, next);
     return next !== false;
   }

@@ -9,7 +9,12 @@ import { ContinuationsRepository } from './continuations.repository.js';
 
 const TICK_MS = 1_000;
 
-/** Goes on with runs that decide by themselves for longer than one transaction: one of a city in a turn, so that its other writers get in between. */
+interface Failed {
+  readonly streamId: number;
+  readonly run: string;
+}
+
+/** Goes on with runs that decide by themselves for longer than one transaction: one of a city in a turn, some rounds of it, and not again within the next second, which is its other writers'. */
 @Injectable()
 export class ContinuationsReconciler implements OnApplicationBootstrap {
   constructor(
@@ -25,18 +30,29 @@ export class ContinuationsReconciler implements OnApplicationBootstrap {
   }
 
   /** Returns how many runs went on. */
-  sweep(signal?: AbortSignal): Promise<number> {
+  async sweep(signal?: AbortSignal): Promise<number> {
+    const failed: Failed[] = [];
     const source = {
       name: 'runs that go on',
       nextDue: (except: readonly number[]) => this.repository.nextDue(except),
-      look: (work: Work, ids: readonly string[]) => this.#look(work, ids),
+      look: (work: Work, ids: readonly string[]) => this.#look(work, ids, failed),
     };
-    return sweepDue(source, this.work, this.log, signal);
+    const went = await sweepDue(source, this.work, this.log, signal);
+    // Their transactions are undone: what stands is that they were asked for the first.
+    for (const { streamId, run } of failed) await this.repository.putOff(streamId, run);
+    return went;
   }
 
-  async #look(work: Work, ids: readonly string[]): Promise<number> {
-    const taken = await this.repository.take(work.tx, work.city.streamId, ids);
-    for (const run of taken) await this.keeper.goOn(work, run);
+  async #look(work: Work, ids: readonly string[], failed: Failed[]): Promise<number> {
+    const { streamId } = work.city;
+    const taken = await this.repository.take(work.tx, streamId, ids);
+    for (const { run, begun } of taken)
+      try {
+        await this.keeper.goOn(work, run, begun);
+      } catch (error) {
+        failed.push({ streamId, run });
+        throw error;
+      }
     return taken.length;
   }
 }

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { Tx } from '../../../../platform/database/transactions.js';
 import type { RecipeEdge, RecipeStep } from '../../formulas/compile/recipe.js';
-import type { Outcome, RunFacts, UnitFact, Verdict } from './facts.js';
+import type { Begun, Outcome, RunFacts, UnitFact, Verdict } from './facts.js';
 import { append, handsOn } from './nodes.js';
 
 /** A step of a run that decides, and the bead that stands for it. */
@@ -74,9 +74,15 @@ export class RunControlRepository {
       where s.stream_id = ${streamId} and s.bead_id = o.bead_id and s.verdict is not null`.execute(tx);
   }
 
-  /** Has a worker go on with a run in another transaction. */
-  async goOnLater(tx: Tx, streamId: number, run: string): Promise<void> {
-    await sql`insert into run_continuations (stream_id, run_id) values (${streamId}, ${run}) on conflict do nothing`.execute(tx);
+  /**
+   * Has a worker go on with a run in another transaction, and leave the city's other writers a second before it. Where that is asked for already somebody else has come
+   * in between: what he has begun counts from him on.
+   */
+  async goOnLater(tx: Tx, streamId: number, run: string, begun: Begun): Promise<void> {
+    await sql`
+      insert into run_continuations (stream_id, run_id, due_at, begun)
+      values (${streamId}, ${run}, clock_timestamp() + interval '1 second', ${JSON.stringify(Object.fromEntries(begun))}::jsonb)
+      on conflict do nothing`.execute(tx);
   }
 
   /** Undefined for a run that decides nothing. */

@@ -101,3 +101,6 @@ export interface Rounds {
   readonly steps: readonly { readonly step: RecipeStep; readonly round: number }[];
   readonly edges: readonly RecipeEdge[];
 }
+
+/** How many rounds each control has begun since somebody has done something, by the id of its step. */
+export type Begun = ReadonlyMap<string, number>;

@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { sql } from 'kysely';
 import { workFixture, type WorkFixture } from '../../../../../test/support/work.js';
-import type { Recipe } from '../../formulas/compile/recipe.js';
 import { RunControlRepository } from './control.repository.js';
 import { launches, recipeOf, type Launches } from '../testing/launches.js';
 
@@ -233,68 +232,5 @@ metadata = { "gc.run_target" = "mayor" }
     expect(Object.keys(await steps())).toEqual(['a', 'a.iter1.b', 'a.iter1.c', 'a.iter2.b', 'a.iter2.c']);
     await Promise.all([end('a.iter2.b'), end('a.iter2.c')]);
     expect(await runs.run(id)).toMatchObject({ status: 'failed', error_message: 'f.a failed' });
-  });
-});
-
-describe('rounds that end by themselves', () => {
-  const LOOP =
-    '[[steps]]\nid = "a"\ntitle = "A"\nloop = { until = "step.output.done == true", max = 60, body = [BODY] }\n[[steps]]\nid = "b"\ntitle = "B"\nneeds = ["a"]\n[[steps]]\nid = "c"\ntitle = "C"\n';
-
-  /** As a formula of before, whose loop has a scope in it and nothing else. */
-  const scopes = (text = LOOP): Recipe => {
-    const recipe = recipeOf(HEAD + text.replaceAll('BODY', '{ id = "s", title = "S" }'));
-    const steps = recipe.steps.map((step) =>
-      step.control?.kind === 'loop'
-        ? {
-            ...step,
-            control: {
-              ...step.control,
-              body: { steps: step.control.body.steps.map((each) => ({ ...each, kind: 'scope' as const })), edges: [] },
-            },
-          }
-        : step,
-    );
-    return { ...recipe, steps };
-  };
-  const drains = (): Recipe =>
-    recipeOf(
-      HEAD + LOOP.replace('BODY', '{ id = "s", title = "S", drain = { formula = "item" } }'),
-      {},
-      {
-        item: `${HEAD.replace('"f"', '"item"')}[[steps]]\nid = "x"\ntitle = "X"\n`,
-      },
-    );
-
-  // Guard: rounds that end by themselves are not begun without end.
-  it.each([
-    ['a scope', () => scopes()],
-    ['a drain of a convoy without open members', drains],
-  ])('end their loop, before the city has waited for all of them: %s', async (_what, recipe) => {
-    const { id: convoy } = (
-      await fixture.work.run(fixture.city, 'tester', (work) => work.create({ rig: '', title: 'None', type: 'convoy' }))
-    ).value;
-    const { id } = await runs.launch({ recipe: recipe(), target: 'polecat', source: convoy });
-    const all = await steps();
-    expect(Object.keys(all)).toHaveLength(3 + 20);
-    expect(all).toMatchObject({ a: 'fail', b: 'skipped', c: 'ready', 'a.iter20.s': 'pass' });
-    const { metadata } = (await rows()).find(({ ref }) => ref === 'f.a')!;
-    expect(metadata).toMatchObject({
-      'gc.disposition': 'control_quarantined',
-      'gc.failure_reason': 'more than 20 rounds ended one after the other without anybody doing anything',
-    });
-    await end('c');
-    expect(await runs.run(id)).toMatchObject({ status: 'failed', error_message: 'f.a failed' });
-  });
-
-  // Guard: what is too long for one transaction goes on in the next, and other writers of the city get in between.
-  it('go on in another transaction after many of others', async () => {
-    const loop = (n: number): string =>
-      `[[steps]]\nid = "l${n}"\ntitle = "L"\n${n === 0 ? '' : `needs = ["l${n - 1}"]\n`}loop = { until = "step.status == completed", max = 1, body = [BODY] }\n`;
-    const { id } = await runs.launch({ recipe: scopes(Array.from({ length: 102 }, (_, n) => loop(n)).join('')), target: 'polecat' });
-    expect(await steps()).toMatchObject({ l20: 'pass', l98: 'pass', l100: 'open', l101: 'open' });
-    expect(await runs.run(id)).toMatchObject({ outcome: null });
-    expect(await runs.sweepContinuations()).toBe(1);
-    expect(await runs.run(id)).toMatchObject({ status: 'completed', outcome: 'pass' });
-    expect(await runs.sweepContinuations()).toBe(0);
   });
 });

@@ -13,20 +13,22 @@ import { RunsRepository } from '../runs.repository.js';
 import { skippedFor } from '../skipped-behind.js';
 import { advance } from './advance.js';
 import { RunControlRepository, type StoredRun } from './control.repository.js';
-import type { Act, Finish } from './facts.js';
+import type { Act, Begun, Finish } from './facts.js';
 import type { DrainControl } from './units.js';
 
 /** What workers hear when the script of a check waits. */
 export const CHECKS_TOPIC = 'run-checks';
 
-/** Rounds of one control that may follow each other while nobody does anything: for all of them the city's other writers wait. */
+/** Rounds of one control that may follow each other while nobody does anything: nothing comes of more of them. */
 const AT_ONCE = 20;
 
-/**
- * How often rounds of any controls may follow from each other in one transaction, which the city's other writers wait for; a worker goes on in the next one.
- * Conditions and fan-outs without items make none: what comes here are rounds in which nobody has anything to do, as of loops of drains whose one convoy is empty.
- */
-const ALL_AT_ONCE = 100;
+/** How much of one run one transaction does. */
+export interface GoOnLimits {
+  /** How often rounds of any controls may follow from each other. */
+  goes: number;
+  /** When none begins any more. */
+  ms: number;
+}
 
 type Add = Extract<Act, { do: 'add' }>;
 type Close = Extract<Act, { do: 'close' }>;
@@ -39,6 +41,12 @@ type Close = Extract<Act, { do: 'close' }>;
 export class RunControl {
   /** Runs that are looked at already: what is done for them leads back here. */
   readonly #busy = new WeakMap<Work, Set<string>>();
+
+  /**
+   * The city's other writers wait for one transaction, two seconds at the most; a worker goes on in the next one. In a run of hundreds of steps each go takes long. Conditions and
+   * fan-outs without items make none: what comes here are rounds in which nobody has anything to do, as of loops of drains whose one convoy is empty. A test sets others.
+   */
+  limits: GoOnLimits = { goes: 10, ms: 500 };
 
   constructor(
     private readonly repository: RunControlRepository,
@@ -59,14 +67,15 @@ export class RunControl {
 
   /**
    * Does what follows until nothing does, or has a worker go on with it. Answers how the run ends when it does; false for a run that has nothing to decide,
-   * true for one that goes on.
+   * true for one that goes on. `before` is what it had begun in transactions that this one goes on with.
    */
-  async goOn(work: Work, run: RunRow): Promise<Finish | boolean> {
+  async goOn(work: Work, run: RunRow, before: Begun = new Map()): Promise<Finish | boolean> {
     const busy = this.#busy.get(work) ?? new Set();
     this.#busy.set(work, busy);
     if (busy.has(run.id)) return true;
     busy.add(run.id);
-    const begun = new Map<string, number>();
+    const begun = new Map(before);
+    const since = performance.now();
     let goes = 0;
     try {
       for (;;) {
@@ -76,11 +85,11 @@ export class RunControl {
         await this.#unask(work, facts, acts);
         await this.#letGo(work, facts);
         if (acts.length === 0) return true;
-        if (acts.some((act) => act.do === 'add') && ++goes > ALL_AT_ONCE) {
-          await this.repository.goOnLater(work.tx, work.city.streamId, run.id);
+        await this.#skip(work, facts, acts);
+        if (acts.some((act) => act.do === 'add') && this.#isEnough(goes++, since)) {
+          await this.repository.goOnLater(work.tx, work.city.streamId, run.id, begun);
           return true;
         }
-        await this.#skip(work, facts, acts);
         const ends: Close[] = [];
         for (const act of acts) {
           if (act.do === 'close') {
@@ -104,6 +113,11 @@ export class RunControl {
     } finally {
       busy.delete(run.id);
     }
+  }
+
+  /** Whatever a go takes, each transaction does one. */
+  #isEnough(goes: number, since: number): boolean {
+    return goes > 0 && (goes >= this.limits.goes || performance.now() - since > this.limits.ms);
   }
 
   /** Whether what happens to a step of the run follows from what `goOn` does just now. */

@@ -20,7 +20,7 @@ import { ContinuationsReconciler } from '../control/continuations.reconciler.js'
 import { ContinuationsRepository } from '../control/continuations.repository.js';
 import { RunControlRepository } from '../control/control.repository.js';
 import type { Signals } from '../../../../platform/streams/signals.js';
-import { RunControl } from '../control/run-control.js';
+import { RunControl, type GoOnLimits } from '../control/run-control.js';
 import { DrainsRepository } from '../drains/drains.repository.js';
 import { DrainsService } from '../drains/drains.service.js';
 import { aheadOf, LaunchAhead } from '../launch/launch-ahead.service.js';
@@ -58,6 +58,8 @@ export interface Launches {
   readonly ahead: LaunchAhead;
   readonly endings: RunEndings;
   readonly repository: RunsRepository;
+  /** How much of a run one transaction does, however long that takes here. */
+  readonly limits: GoOnLimits;
   readonly work: WorkService;
   readonly sending: MailSendingService;
   /** Looks at the gates that are due. */
@@ -80,6 +82,7 @@ export function launches(fixture: WorkFixture, work: WorkService = fixture.work)
   const drains = new DrainsService(new DrainsRepository(), convoys, endings);
   drains.onModuleInit();
   const control = new RunControl(new RunControlRepository(), repository, roster, drains, { mark: () => undefined } as unknown as Signals);
+  control.limits = { ...control.limits, ms: Infinity };
   const service = new LaunchService(repository, endings, convoys, roster, control);
   const ahead = new LaunchAhead(work, service);
   const keeper = new RunKeeper(work, repository, endings, control);
@@ -97,6 +100,7 @@ export function launches(fixture: WorkFixture, work: WorkService = fixture.work)
     ahead,
     endings,
     repository,
+    limits: control.limits,
     work,
     sending,
     sweep: () => reconciler.sweep(),

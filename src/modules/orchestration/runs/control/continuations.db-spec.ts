@@ -1,0 +1,154 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { sql } from 'kysely';
+import { workFixture, type WorkFixture } from '../../../../../test/support/work.js';
+import type { Recipe } from '../../formulas/compile/recipe.js';
+import { launches, recipeOf, type Launches } from '../testing/launches.js';
+import { ContinuationsRepository } from './continuations.repository.js';
+
+let fixture: WorkFixture;
+let runs: Launches;
+/** A convoy that has no members. */
+let convoy: string;
+beforeEach(async () => {
+  fixture = await workFixture();
+  runs = launches(fixture);
+  const empty = await fixture.work.run(fixture.city, 'tester', (work) => work.create({ rig: '', title: 'None', type: 'convoy' }));
+  convoy = empty.value.id;
+});
+afterEach(() => fixture.close());
+
+const HEAD = 'formula = "f"\n[requires]\nformula_compiler = ">=2.0.0"\n';
+const ITEM = `${HEAD.replace('"f"', '"item"')}[[steps]]\nid = "x"\ntitle = "X"\n`;
+const LOOP =
+  '[[steps]]\nid = "a"\ntitle = "A"\nloop = { until = "step.output.done == true", max = 60, body = [BODY] }\n[[steps]]\nid = "b"\ntitle = "B"\nneeds = ["a"]\n[[steps]]\nid = "c"\ntitle = "C"\n';
+
+/** As a formula of before, whose loops have a scope in them and nothing else. */
+const scopes = (text = LOOP): Recipe => {
+  const recipe = recipeOf(HEAD + text.replaceAll('BODY', '{ id = "s", title = "S" }'));
+  const steps = recipe.steps.map((step) =>
+    step.control?.kind === 'loop'
+      ? {
+          ...step,
+          control: {
+            ...step.control,
+            body: { steps: step.control.body.steps.map((each) => ({ ...each, kind: 'scope' as const })), edges: [] },
+          },
+        }
+      : step,
+  );
+  return { ...recipe, steps };
+};
+const drains = (): Recipe =>
+  recipeOf(HEAD + LOOP.replace('BODY', '{ id = "s", title = "S", drain = { formula = "item" } }'), {}, { item: ITEM });
+/** Loops of one round each, one after the other. */
+const chain = (length: number): Recipe => {
+  const loop = (n: number): string =>
+    `[[steps]]\nid = "l${n}"\ntitle = "L"\n${n === 0 ? '' : `needs = ["l${n - 1}"]\n`}loop = { until = "step.status == completed", max = 1, body = [BODY] }\n`;
+  return scopes(Array.from({ length }, (_, n) => loop(n)).join(''));
+};
+const launch = (recipe: Recipe): Promise<{ id: string }> => runs.launch({ recipe, target: 'polecat', source: convoy });
+
+/** How each step of the run stands: its status, or how it ended. */
+const steps = async (run: string): Promise<Record<string, string>> => {
+  const { rows } = await sql<{ ref: string; at: string }>`
+    select ref, coalesce(metadata ->> 'gc.outcome', status) as at from beads where run_id = ${run} and id <> run_id order by length(id), id`.execute(
+    fixture.db,
+  );
+  return Object.fromEntries(rows.map(({ ref, at }) => [ref.slice('f.'.length), at]));
+};
+const rounds = async (run: string): Promise<number> => Object.keys(await steps(run)).filter((ref) => ref.includes('.iter')).length;
+
+/** A second later, for whoever waits for his turn. */
+const later = async (): Promise<void> =>
+  void (await sql`update run_continuations set due_at = due_at - interval '1 second'`.execute(fixture.db));
+const turn = async (): Promise<number> => {
+  await later();
+  return runs.sweepContinuations();
+};
+const isDue = async (): Promise<boolean> => {
+  const { rows } = await sql<{ due: boolean }>`select ${new ContinuationsRepository(fixture.db).isDue} as due`.execute(fixture.db);
+  return rows[0]!.due;
+};
+
+describe('rounds that end by themselves', () => {
+  // Guards: they are not begun without end, and are counted across transactions.
+  it.each([
+    ['a scope', () => scopes()],
+    ['a drain of a convoy without open members', drains],
+  ])('end their loop, however many transactions they took: %s', async (_what, recipe) => {
+    const { id } = await launch(recipe());
+    expect(await rounds(id)).toBe(10);
+    expect(await turn()).toBe(1);
+    expect([await rounds(id), (await steps(id)).a]).toEqual([20, 'open']);
+    expect(await turn()).toBe(1);
+    const all = await steps(id);
+    expect(Object.keys(all)).toHaveLength(3 + 20);
+    expect(all).toMatchObject({ a: 'fail', b: 'skipped', c: 'open', 'a.iter20.s': 'pass' });
+    const { rows } = await sql<{
+      id: string;
+      ref: string;
+      metadata: unknown;
+    }>`select id, ref, metadata from beads where run_id = ${id}`.execute(fixture.db);
+    const step = (ref: string) => rows.find((row) => row.ref === ref)!;
+    expect(step('f.a').metadata).toMatchObject({
+      'gc.disposition': 'control_quarantined',
+      'gc.failure_reason': 'more than 20 rounds ended one after the other without anybody doing anything',
+    });
+    await fixture.work.run(fixture.city, 'agent', (work) => work.update(step('f.c').id, { status: 'closed' }));
+    expect(await runs.run(id)).toMatchObject({ status: 'failed', error_message: 'f.a failed' });
+    expect(await turn()).toBe(0);
+  });
+
+  // Guards: what is too long for one transaction goes on in the next, and the rounds of others count for nobody.
+  it('go on in another transaction after many of others', async () => {
+    const { id } = await launch(chain(32));
+    for (const done of [10, 20, 30]) {
+      expect(await rounds(id)).toBe(done);
+      expect(await runs.run(id)).toMatchObject({ outcome: null });
+      expect(await turn()).toBe(1);
+    }
+    expect(await runs.run(id)).toMatchObject({ status: 'completed', outcome: 'pass' });
+    expect(await turn()).toBe(0);
+  });
+
+  // Guard: the city's other writers get in between.
+  it('leave the city to others for a second after each turn', async () => {
+    const { id } = await launch(chain(32));
+    expect([await isDue(), await runs.sweepContinuations(), await rounds(id)]).toEqual([false, 0, 10]);
+    await later();
+    expect([await isDue(), await runs.sweepContinuations(), await rounds(id)]).toEqual([true, 1, 20]);
+    expect([await isDue(), await runs.sweepContinuations(), await rounds(id)]).toEqual([false, 0, 20]);
+  });
+
+  // Guard: a run of many steps keeps the city no longer than one of few.
+  it('do one after the other where one takes long', async () => {
+    runs.limits.ms = -1;
+    const { id } = await launch(chain(3));
+    expect([await rounds(id), await turn(), await rounds(id), await turn()]).toEqual([1, 1, 2, 1]);
+    expect(await runs.run(id)).toMatchObject({ status: 'completed' });
+  });
+
+  // Guard: a run has one turn, whoever looks at it.
+  it('go on once where two workers see that it is their turn', async () => {
+    const { id } = await launch(chain(32));
+    await later();
+    const went = await Promise.all([runs.sweepContinuations(), runs.sweepContinuations()]);
+    expect([went.toSorted(), await rounds(id)]).toEqual([[0, 1], 20]);
+  });
+
+  // Guard: one that cannot go on holds up no others of its city.
+  it('of others go on while those of one run fail', async () => {
+    const { id: older } = await launch(chain(12));
+    const { id: younger } = await runs.launch({ recipe: chain(12), target: 'polecat' });
+    const find = runs.repository.find.bind(runs.repository);
+    const broken = jest.spyOn(runs.repository, 'find').mockImplementation((tx, stream, run) => {
+      if (run === older) throw new Error('it breaks');
+      return find(tx, stream, run);
+    });
+    expect([await turn(), await turn(), await turn()]).toEqual([0, 1, 0]);
+    expect([await rounds(older), await rounds(younger)]).toEqual([10, 12]);
+    broken.mockRestore();
+    await sql`update run_continuations set due_at = due_at - interval '30 seconds'`.execute(fixture.db);
+    expect([await runs.sweepContinuations(), await rounds(older)]).toEqual([1, 12]);
+  });
+});
