@@ -264,6 +264,19 @@ describe('a graph', () => {
       expect(types).toContain(type);
   });
 
+  // Guard: a worker goes on with what is too much for one transaction.
+  it('whose rounds find nothing to do is gone on with until it has passed', async () => {
+    const loop = (n: number): string =>
+      `[[steps]]\nid = "l${n}"\ntitle = "L"\n${n === 1 ? '' : `needs = ["l${n - 1}"]\n`}loop = { until = "step.status == completed", max = 1, body = [{ id = "s", title = "S", drain = { formula = "graph" } }] }\n`;
+    const rounds = `formula = "rounds"\n[requires]\nformula_compiler = ">=2.0.0"\n${Array.from({ length: 12 }, (_, n) => loop(n + 1)).join('')}`;
+    await ok(['formula', 'save', '-', '--name', 'rounds'], rounds);
+    const { id } = (await a.post(`${CITY}/beads`, { title: 'Nothing', type: 'convoy' })).body;
+    const { workflow_id: root } = (await launch({ formula: 'rounds', attached_bead_id: id })).body;
+    expect(await runOf(root)).toMatchObject({ status: 'active' });
+    await eventually(async () => (await runOf(root)).status !== 'active');
+    expect(await runOf(root)).toMatchObject({ status: 'completed', progress: { total: 24, closed: 24 } });
+  });
+
   it('is shown whole, canceled once, and removed with all its beads', async () => {
     const { workflow_id: root } = (await launch({ formula: 'graph', attached_bead_id: await bead() })).body;
     const snapshot = await b.get(`${CITY}/workflow/${root}`);

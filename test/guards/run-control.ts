@@ -390,6 +390,14 @@ export const RUN_CONTROL: readonly Guard[] = [
     name: 'leave the city to others',
   },
   {
+    guard: 'A worker goes on with runs that have more to decide.',
+    file: `${CONTROL}/continuations.reconciler.ts`,
+    find: 'work: (signal) => this.sweep(signal)',
+    replace: 'work: () => Promise.resolve()',
+    test: 'test/e2e/runs.e2e-spec.ts',
+    name: 'rounds find nothing to do',
+  },
+  {
     guard: 'A run of many steps keeps its city no longer than one of few.',
     file: `${CONTROL}/run-control.ts`,
     find: '(goes >= this.limits.goes || performance.now() - since > this.limits.ms)',
