@@ -273,7 +273,7 @@ describe('a graph', () => {
     const { id } = (await a.post(`${CITY}/beads`, { title: 'Nothing', type: 'convoy' })).body;
     const { workflow_id: root } = (await launch({ formula: 'rounds', attached_bead_id: id })).body;
     expect(await runOf(root)).toMatchObject({ status: 'active' });
-    await eventually(async () => (await runOf(root)).status !== 'active');
+    await eventually(async () => (await runOf(root)).status !== 'active', 20_000);
     expect(await runOf(root)).toMatchObject({ status: 'completed', progress: { total: 24, closed: 24 } });
   });
 
