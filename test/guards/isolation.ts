@@ -59,6 +59,22 @@ export const ISOLATION: readonly Guard[] = [
     name: 'where a link leads out at',
   },
   {
+    guard: 'Nothing is made elsewhere on the host while a line begins beside an agent that runs.',
+    file: 'src/platform/isolation/bubblewrap.ts',
+    find: 'const isNested = isEntered && this.#nests;',
+    replace: 'const isNested = isEntered && !this.#nests;',
+    test: 'src/platform/isolation/mount-points.spec.ts',
+    name: 'has nothing made elsewhere',
+  },
+  {
+    guard: 'A sandbox around another one mounts nothing in a folder in which agents may put a link.',
+    file: 'src/platform/isolation/shown-host.ts',
+    find: 'const outermost = topOf(inner).map(',
+    replace: 'const outermost = inner.map(',
+    test: 'src/platform/isolation/shown-host.spec.ts',
+    name: 'mounts nothing within',
+  },
+  {
     guard: 'What an agent has put in the way in its own home does not keep it from starting.',
     file: 'src/platform/isolation/mount-points.ts',
     find: '|| !error.isMovable || moved === MAX_MOVED) throw error;',

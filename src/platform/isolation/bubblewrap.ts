@@ -11,6 +11,7 @@ import { inOrder, shownAt, type Mount } from './mounts.js';
 import { exactPlaces, onMountPoints, renewed, type Placed } from './mount-points.js';
 import { limitsBy, sayStarved, type LimitsBy } from './limits-by.js';
 import { ProcessGroups } from './process-groups.js';
+import { shownHost } from './shown-host.js';
 
 const PROBE_MS = 10_000;
 /** For so long a host that allowed no namespace for the network is taken to allow none. */
@@ -35,10 +36,20 @@ const INSIDE = `${GIVE_NAMES}exec "$@"`;
 const OURS = /^SVC_/;
 const NAME = /^[A-Za-z_]\w*$/;
 
+interface Walls {
+  readonly mounts: readonly Placed[];
+  /** The file through which a process comes into the group that limits it; empty where there is none. */
+  readonly group: string;
+  readonly network?: Inside | undefined;
+  /** Within another one, which shows nothing of the host but what is mounted. */
+  readonly isNested: boolean;
+}
+
 /** Walls made by bubblewrap: namespaces for mounts, processes, users and IPC; the network is the host's, or none but a way out. */
 export class Bubblewrap {
   #noNetwork: Promise<Inside | undefined> | undefined;
   #asksAgainAt = 0;
+  #nests = false;
 
   private constructor(
     private readonly tools: Tools,
@@ -68,7 +79,21 @@ export class Bubblewrap {
       await ProcessGroups.tryOn(limits),
     );
     await bubblewrap.#try();
+    // Once more: for as long as this process lives.
+    bubblewrap.#nests = (await bubblewrap.#triesNested()) || (await bubblewrap.#triesNested());
     return bubblewrap;
+  }
+
+  /** Whether a sandbox can be made within another one, which some hosts refuse. */
+  get nests(): boolean {
+    return this.#nests;
+  }
+
+  #triesNested(): Promise<boolean> {
+    return this.#try(undefined, true).then(
+      () => true,
+      () => false,
+    );
   }
 
   /**
@@ -106,13 +131,9 @@ export class Bubblewrap {
     }
   }
 
-  async #try(network?: Inside): Promise<void> {
-    const { command, args, env } = this.#wrapped(
-      { command: '/bin/sh', args: ['-c', 'test "$A" = 1'], cwd: '/', env: { A: '1' } },
-      [],
-      '',
-      network,
-    );
+  async #try(network?: Inside, isNested = false): Promise<void> {
+    const program = { command: '/bin/sh', args: ['-c', 'test "$A" = 1'], cwd: '/', env: { A: '1' } };
+    const { command, args, env } = this.#wrapped(program, { mounts: [], group: '', network, isNested });
     try {
       await promisify(execFile)(command, args, { timeout: PROBE_MS, killSignal: 'SIGKILL', env });
     } catch (error) {
@@ -127,15 +148,19 @@ export class Bubblewrap {
    */
   sandbox(mounts: readonly Mount[], hint: string, network?: Inside, onMoved?: (at: string, away: string) => void): Sandbox {
     const ordered = inOrder(mounts);
+    let isEntered = false;
     return {
       enter: async (program) => {
+        // What was begun here before may still run, and put a link where something is about to be mounted.
+        const isNested = isEntered && this.#nests;
+        isEntered = true;
         const seen: Mount[] = [...SYSTEM.map((at): Mount => ({ at, mode: 'read' })), ...ordered];
         const env = { ...program.env, ...network?.env };
         const command = await visibleProgram(program, seen, hint);
         const placed = await renewed(await onMountPoints(ordered, onMoved));
         const group = await this.groups?.make();
         return {
-          ...this.#wrapped({ ...program, env, command }, placed, group?.file ?? '', network),
+          ...this.#wrapped({ ...program, env, command }, { mounts: placed, group: group?.file ?? '', network, isNested }),
           ...sayStarved(group, this.limits.memory),
         };
       },
@@ -143,21 +168,23 @@ export class Bubblewrap {
   }
 
   /** No value of a variable is an argument: those of a process can be read by everybody on the host. */
-  #wrapped({ command, args, cwd, env }: Program, mounts: readonly Placed[], group: string, network?: Inside): Program {
+  #wrapped({ command, args, cwd, env }: Program, { mounts, group, network, isNested }: Walls): Program {
     const { bwrap, prlimit, nice, env: setSignals } = this.tools;
     const { memory, processes, files } = this.limits;
     const named = Object.keys(env).filter((name) => !OURS.test(name) && NAME.test(name));
+    const fixed = [...this.system, ...(network?.args ?? [])];
+    const shown = mounts.flatMap(mountArguments);
     return {
       command: '/bin/sh',
       args: [
         ...['-c', OUTSIDE, group],
         ...[prlimit, '--core=0', `--data=${memory}`, `--nproc=${processes}`, `--nofile=${files}`],
         // What agents run must not keep the service from renewing its leases.
-        ...[nice, '-n', '5', bwrap],
+        ...[nice, '-n', '5', bwrap, ...(isNested ? shownHost(bwrap, fixed, shown) : [])],
         ...['--unshare-user', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--cap-drop', 'ALL', '--die-with-parent'],
         ...this.system,
         ...['--proc', '/proc', '--dev', '/dev', '--tmpfs', '/run'],
-        ...mounts.flatMap(mountArguments),
+        ...shown,
         ...(network?.args ?? []),
         ...['--chdir', cwd, '--', setSignals, `--default-signal=${SIGNALS}`],
         ...[

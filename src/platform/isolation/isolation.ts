@@ -46,7 +46,7 @@ export class Isolation implements OnApplicationBootstrap, OnApplicationShutdown 
 
   /** A host that cannot give what its operator wants does not start. */
   async onApplicationBootstrap(): Promise<void> {
-    const { kind, why, users } = await this.found();
+    const { kind, why, users, bubblewrap } = await this.found();
     const runsAgents = this.config.role !== 'api' && this.config.runnerCapacity > 0;
     const what = runsAgents ? 'agents are' : 'git is';
     const limits = await this.limitsBy();
@@ -57,6 +57,10 @@ export class Isolation implements OnApplicationBootstrap, OnApplicationShutdown 
       this.log.warn(
         { isolation: kind, why: why ?? 'SVC_RUNNER_ISOLATION=none' },
         `${what} NOT isolated: ${runsAgents ? 'they' : 'it'} can do what this service can`,
+      );
+    if (bubblewrap?.nests === false && runsAgents)
+      this.log.warn(
+        'this host allows no sandbox within another one: while a line of session_setup begins, its agent can have empty files and folders made elsewhere',
       );
     // Nobody waits for it: whoever is lent one of them ends first what is left.
     if (users !== undefined && runsAgents) void this.#endLeft(users);

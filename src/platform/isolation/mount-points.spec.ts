@@ -120,16 +120,16 @@ async function left(at: string, target: string): Promise<void> {
     const folders = [path.join(home, '.claude')];
     const found = await Promise.all([...folders, path.join(home, '.claude.json')].map((at) => existing(at, 'write', { folders })));
     const program = { command: '/bin/sh', args: ['-c', `cat ${home}/.claude.json ${file}`], cwd: '/', env: { PATH: '/usr/bin:/bin' } };
-    const sandbox = bubblewrap!.sandbox([...seen().slice(0, 2), ...found.flat()], '');
-    expect(await said(await sandbox.enter(program))).toBe('firstfirst');
+    const enter = (): Promise<Program> => bubblewrap!.sandbox([...seen().slice(0, 2), ...found.flat()], '').enter(program);
+    expect(await said(await enter())).toBe('firstfirst');
     await writeFile(`${file}.new`, 'second');
     await rename(`${file}.new`, file);
-    const late = await sandbox.enter(program);
+    const late = await enter();
     expect(await said(late)).toBe('secondsecond');
     await rm(file);
-    await expect(sandbox.enter(program)).rejects.toThrow('is not there any more');
+    await expect(enter()).rejects.toThrow('is not there any more');
     await symlink(path.join(root, 'data/admin.key'), file);
-    await expect(sandbox.enter(program)).rejects.toThrow('is a link, or lies behind one');
+    await expect(enter()).rejects.toThrow('is a link, or lies behind one');
     expect(await said(late)).toContain('replaced by another one');
   });
 
@@ -209,6 +209,23 @@ async function left(at: string, target: string): Promise<void> {
     await symlink(path.join(root, 'data'), path.join(own, 'home/.local'));
     expect(await said(program)).not.toContain('begun');
     expect(await readdir(path.join(root, 'data'))).toEqual(['admin.key']);
+  });
+
+  // Guard: an agent that runs may put a link there after the place has been looked at.
+  (bubblewrap?.nests === true ? it : it.skip).each([
+    ['.gitconfig', ''],
+    ['.gitconfig', `/proc/${process.pid}/root`],
+    ['.local/bin', ''],
+  ])('has nothing made elsewhere for a line that begins beside an agent, by a link at %s: %#', async (at, on) => {
+    const program = { command: '/bin/sh', args: ['-c', 'echo begun; exit 3'], cwd: '/', env: { PATH: '/usr/bin:/bin' } };
+    const sandbox = bubblewrap!.sandbox(seen(), '');
+    expect(await said(await sandbox.enter(program))).toBe('begun\n');
+    const line = await sandbox.enter(program);
+    expect(await said(line)).toBe('begun\n');
+    await rename(path.join(own, 'home', at), path.join(own, 'was'));
+    await symlink(`/oldroot${on}${root}/elsewhere/new`, path.join(own, 'home', at));
+    expect(await said(line)).toMatch(/^bwrap: /);
+    expect(await readdir(path.join(root, 'elsewhere'))).toEqual([]);
   });
 
   it('begins nothing where a link lies in the place itself by then', async () => {
