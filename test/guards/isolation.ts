@@ -61,10 +61,26 @@ export const ISOLATION: readonly Guard[] = [
   {
     guard: 'Nothing is made elsewhere on the host while a line begins beside an agent that runs.',
     file: 'src/platform/isolation/bubblewrap.ts',
-    find: 'const isNested = isEntered && this.#nests;',
-    replace: 'const isNested = isEntered && !this.#nests;',
+    find: 'const isBeside = isEntered || placed',
+    replace: 'const isBeside = placed',
     test: 'src/platform/isolation/mount-points.spec.ts',
     name: 'has nothing made elsewhere',
+  },
+  {
+    guard: 'A program whose rig others may move begins in a sandbox within another one.',
+    file: 'src/platform/isolation/mounts.ts',
+    find: 'covers(around, at) && path.relative(around, at).includes(path.sep)',
+    replace: "covers(around, at) && at === ''",
+    test: 'src/platform/isolation/mount-points.spec.ts',
+    name: 'where others may write',
+  },
+  {
+    guard: 'Commands of one owner, which may run at once, begin in a sandbox within another one.',
+    file: 'src/modules/sessions/launch/session-sandbox.ts',
+    find: '...(session.owner !== undefined && { isContested: true })',
+    replace: "...(session.owner === '' && { isContested: true })",
+    test: 'src/modules/sessions/launch/session-sandbox.spec.ts',
+    name: 'may run at once',
   },
   {
     guard: 'A sandbox around another one mounts nothing in a folder in which agents may put a link.',

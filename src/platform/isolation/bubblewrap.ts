@@ -151,16 +151,19 @@ export class Bubblewrap {
     let isEntered = false;
     return {
       enter: async (program) => {
-        // What was begun here before may still run, and put a link where something is about to be mounted.
-        const isNested = isEntered && this.#nests;
-        isEntered = true;
         const seen: Mount[] = [...SYSTEM.map((at): Mount => ({ at, mode: 'read' })), ...ordered];
         const env = { ...program.env, ...network?.env };
         const command = await visibleProgram(program, seen, hint);
         const placed = await renewed(await onMountPoints(ordered, onMoved));
+        // What was begun here before may still run, and put a link where something is about to be mounted.
+        const isBeside = isEntered || placed.some(({ isContested, isShown }) => isContested && !isShown);
+        isEntered = true;
         const group = await this.groups?.make();
         return {
-          ...this.#wrapped({ ...program, env, command }, { mounts: placed, group: group?.file ?? '', network, isNested }),
+          ...this.#wrapped(
+            { ...program, env, command },
+            { mounts: placed, group: group?.file ?? '', network, isNested: this.#nests && isBeside },
+          ),
           ...sayStarved(group, this.limits.memory),
         };
       },

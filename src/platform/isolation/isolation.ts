@@ -60,7 +60,7 @@ export class Isolation implements OnApplicationBootstrap, OnApplicationShutdown 
       );
     if (bubblewrap?.nests === false && runsAgents)
       this.log.warn(
-        'this host allows no sandbox within another one: while a line of session_setup begins, its agent can have empty files and folders made elsewhere',
+        'this host allows no sandbox within another one: while a program begins, whoever writes in its home can have empty files and folders made elsewhere',
       );
     // Nobody waits for it: whoever is lent one of them ends first what is left.
     if (users !== undefined && runsAgents) void this.#endLeft(users);

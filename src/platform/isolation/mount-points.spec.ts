@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/glo
 import type { Program } from '../runtime/port.js';
 import { Bubblewrap } from './bubblewrap.js';
 import { identityOf } from './held.js';
-import { existing, type Mount } from './mounts.js';
+import { existing, writtenIn, type Mount } from './mounts.js';
 
 const LIMITS = { memory: 1024 ** 3, processes: 4_096, files: 1_024 };
 const shared = await mkdtemp(path.join(tmpdir(), 'svc-isolation-'));
@@ -226,6 +226,19 @@ async function left(at: string, target: string): Promise<void> {
     await symlink(`/oldroot${on}${root}/elsewhere/new`, path.join(own, 'home', at));
     expect(await said(line)).toMatch(/^bwrap: /);
     expect(await readdir(path.join(root, 'elsewhere'))).toEqual([]);
+  });
+
+  it('begins in a sandbox within another one where others may write on the way to a rig', async () => {
+    const city = path.join(root, 'city');
+    await mkdir(path.join(city, 'rigs/one'), { recursive: true });
+    const count = async (...mounts: Mount[]): Promise<number> =>
+      (await entered('', [...seen(), ...mounts])).args.filter((arg) => arg === '--unshare-user').length;
+    const nested = bubblewrap!.nests ? 2 : 1;
+    expect(await count({ at: city, mode: 'read' }, writtenIn(city, path.join(city, 'rigs')))).toBe(1);
+    expect(await count({ at: city, mode: 'read' }, writtenIn(city, path.join(city, 'rigs/one')))).toBe(nested);
+    // It is seen as a part of the city then.
+    expect(await count({ at: city, mode: 'write' }, writtenIn(city, path.join(city, 'rigs/one')))).toBe(1);
+    expect(await count(writtenIn(city, path.join(root, 'elsewhere')))).toBe(1);
   });
 
   it('begins nothing where a link lies in the place itself by then', async () => {

@@ -17,6 +17,8 @@ export interface Mount {
   readonly isRenewed?: true;
   /** A folder for this program's owner alone, shown to nobody else. */
   readonly isOwn?: true;
+  /** Others that run already may put a link on the way to it, or in it. */
+  readonly isContested?: true;
 }
 
 /** Outer ones first, so that an inner one is laid over them; of two for one path the later one counts. */
@@ -36,6 +38,12 @@ export function shownAt(mounts: readonly Mount[], at: string): string | undefine
 /** Whether a path is another one, or lies below it. */
 export function covers(outer: string, at: string): boolean {
   return at === outer || at.startsWith(outer.endsWith(path.sep) ? outer : outer + path.sep);
+}
+
+/** A folder that is written. Where it lies deeper in another one, whoever writes that may move what is between. */
+export function writtenIn(around: string, at: string): Mount {
+  const isContested = covers(around, at) && path.relative(around, at).includes(path.sep);
+  return { at, mode: 'write', ...(isContested && { isContested }) };
 }
 
 /** Where agents write. */

@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, realpath, rename, rm, symlink, writeFile } from 'node:f
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Mount } from '../../../platform/isolation/mounts.js';
 import { SessionSandboxes } from './session-sandbox.js';
 
 let city: string;
@@ -82,6 +83,38 @@ describe('a start behind bubblewrap', () => {
     await rm(home, { recursive: true });
     await symlink('/', home);
     await expect(sandboxes.of(session as never)).rejects.toThrow(`${home} is a link, or lies behind one`);
+  });
+});
+
+describe('commands behind bubblewrap', () => {
+  // Guard: one could put a link where something is about to be mounted for the next.
+  it('are told apart from sessions, as those of one owner may run at once', async () => {
+    const given: unknown[] = [
+      { auth: 'on', citiesRoot: path.dirname(city) },
+      {
+        found: async () => ({ kind: 'bubblewrap', rules: { visible: [] } }),
+        changeable: async () => ({ folders: [] }),
+        sandbox: (mounts: Mount[]) => mounts.filter(({ isContested }) => isContested).map(({ at }) => at),
+      },
+      { home: '/home/nobody', programs: () => [], authorities: () => [] },
+      {},
+      { sweep: async () => ({ open: [] }) },
+      { closeOthers: () => undefined },
+    ];
+    const sandboxes = new (SessionSandboxes as unknown as new (...args: unknown[]) => SessionSandboxes)(...given);
+    const runtimeDir = path.join(city, '.gc/runtime');
+    const rigRoot = path.join(city, 'rigs/one');
+    await Promise.all([rigRoot, runtimeDir].map((at) => mkdir(at, { recursive: true })));
+    const place = {
+      template: { spec: {} },
+      config: { workspace: {}, contents: {} },
+      places: { cityName: 'port', cityPath: city, citiesRoot: path.dirname(city) },
+      directories: { city, rigRoot, workDir: city },
+      runtimeDir,
+    };
+    expect(await sandboxes.of({ ...place, id: 'po-1' } as never)).toEqual([rigRoot]);
+    const around = sandboxes.aroundCommand({ ...place, owner: 'order:x' } as never, async (sandbox) => sandbox as unknown);
+    expect(await around).toEqual(['/tmp', rigRoot]);
   });
 });
 

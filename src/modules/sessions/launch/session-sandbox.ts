@@ -5,7 +5,7 @@ import { Injectable } from '@nestjs/common';
 import { AppConfig } from '../../../platform/config/config.js';
 import { identified } from '../../../platform/isolation/identified.js';
 import { Isolation } from '../../../platform/isolation/isolation.js';
-import { covers, existing, type Mount } from '../../../platform/isolation/mounts.js';
+import { covers, existing, writtenIn, type Mount } from '../../../platform/isolation/mounts.js';
 import type { Identity } from '../../../platform/isolation/reach.js';
 import type { Users } from '../../../platform/isolation/users.js';
 import { StartError, type Sandbox } from '../../../platform/runtime/port.js';
@@ -150,7 +150,7 @@ export class SessionSandboxes {
   }
 
   async #inside(
-    session: Omit<CommandPlace, 'owner' | 'streamId'>,
+    session: Omit<CommandPlace, 'owner' | 'streamId'> & Partial<Pick<CommandPlace, 'owner'>>,
     own: string,
     whose: Caller,
     wayOut: WayOut | undefined,
@@ -158,7 +158,8 @@ export class SessionSandboxes {
     const its: Mount[] = [
       // Over the root nothing would be left of what is shown.
       ...(this.host.home === '/' ? [] : [{ at: this.host.home, mode: 'write', from: path.join(own, 'home'), isOwn: true } as const]),
-      { at: '/tmp', mode: 'write', from: path.join(own, 'tmp'), isOwn: true },
+      // Several commands of one owner may run at once.
+      { at: '/tmp', mode: 'write', from: path.join(own, 'tmp'), isOwn: true, ...(session.owner !== undefined && { isContested: true }) },
     ];
     // An agent may have made a link of its home on a host where nothing isolated it.
     const mounts = [
@@ -247,8 +248,8 @@ export class SessionSandboxes {
     return [
       ...packs.map((at): Mount => ({ at, mode: 'read' })),
       { at: city, mode: workDir === city ? 'write' : 'read' },
-      ...(rigRoot === undefined ? [] : [{ at: rigRoot, mode: 'write' } as const]),
-      ...(workDir === city ? [] : [{ at: workDir, mode: 'write' } as const]),
+      ...(rigRoot === undefined ? [] : [writtenIn(city, rigRoot)]),
+      ...(workDir === city ? [] : [writtenIn(city, workDir)]),
       { at: inside('.gc'), mode: 'read' },
       { at: inside(WORKTREES), mode: 'write' },
       { at: runtimeDir, mode: 'write' },
