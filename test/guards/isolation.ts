@@ -131,6 +131,22 @@ export const ISOLATION: readonly Guard[] = [
     name: 'that an agent has closed',
   },
   {
+    guard: 'A home that its agent has closed is opened again before it is looked at.',
+    file: 'src/platform/isolation/identified.ts',
+    find: 'if (isOwn) await openAgain(folder);',
+    replace: 'if (isOwn === undefined) await openAgain(folder);',
+    test: 'src/platform/isolation/in-the-way.spec.ts',
+    name: 'is opened again',
+  },
+  {
+    guard: 'A home that its agent closes while it runs is opened again for what begins there.',
+    file: 'src/platform/isolation/mount-points.ts',
+    find: 'if (mount.isOwn) await openAgain(sourceOf(mount));',
+    replace: 'if (mount.isOwn === undefined) await openAgain(sourceOf(mount));',
+    test: 'src/platform/isolation/in-the-way.spec.ts',
+    name: 'is opened again',
+  },
+  {
     guard: 'An agent fills no log with what is moved away at a start.',
     file: 'src/platform/isolation/isolation.ts',
     find: 'if (lines >= MAX_LINES) return;',

@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { open, readlink, type FileHandle } from 'node:fs/promises';
+import { chmod, open, readlink, type FileHandle } from 'node:fs/promises';
 import { StartError } from '../runtime/port.js';
 import { FOLDER } from '../runtime/preparation/held-folder.js';
 
@@ -40,6 +40,27 @@ export async function identityAt(at: string): Promise<string> {
     const found = await handle.stat({ bigint: true });
     if (found.isSymbolicLink() || (await readlink(`/proc/self/fd/${handle.fd}`)) !== at) throw behindLink(at);
     return `${found.dev}:${found.ino}`;
+  } finally {
+    await handle.close();
+  }
+}
+
+/**
+ * Gives the owner of a folder back what it may there, where the agent whose home it is has taken that away: an agent is the service's user.
+ *
+ * @throws StartError unsupported where the folder is a link, lies behind one, or is somebody else's
+ */
+export async function openAgain(directory: string): Promise<void> {
+  const handle = await open(directory, NAMED);
+  try {
+    const found = await handle.stat();
+    if ((await readlink(`/proc/self/fd/${handle.fd}`)) !== directory || !found.isDirectory()) throw behindLink(directory);
+    if ((found.mode & constants.S_IRWXU) === constants.S_IRWXU) return;
+    await chmod(`/proc/self/fd/${handle.fd}`, (found.mode & 0o7777) | constants.S_IRWXU).catch((cause: unknown) => {
+      throw new StartError('unsupported', `${directory} is closed; open it: chmod u+rwx '${directory.replaceAll("'", `'\\''`)}'`, '', {
+        cause,
+      });
+    });
   } finally {
     await handle.close();
   }

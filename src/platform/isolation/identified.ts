@@ -1,5 +1,5 @@
 import { StartError } from '../runtime/port.js';
-import { identityOf } from './held.js';
+import { identityOf, openAgain } from './held.js';
 import type { Mount } from './mounts.js';
 
 /**
@@ -9,14 +9,15 @@ import type { Mount } from './mounts.js';
  * @throws StartError unsupported where one is a link already, not_found where one is gone
  */
 export async function identified(mounts: readonly Mount[]): Promise<Mount[]> {
-  return Promise.all(
-    mounts.map(async (mount) => (mount.mode === 'hidden' ? mount : { ...mount, identity: await knownFolder(mount.from ?? mount.at) })),
-  );
+  return Promise.all(mounts.map(async (mount) => (mount.mode === 'hidden' ? mount : { ...mount, identity: await knownFolder(mount) })));
 }
 
-async function knownFolder(folder: string): Promise<string> {
-  return identityOf(folder).catch((cause: unknown) => {
+async function knownFolder({ at, from: folder = at, isOwn }: Mount): Promise<string> {
+  try {
+    if (isOwn) await openAgain(folder);
+    return await identityOf(folder);
+  } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code !== 'ENOENT') throw cause;
     throw new StartError('not_found', `${folder} is not there any more`, '', { cause });
-  });
+  }
 }

@@ -1,7 +1,9 @@
-import { chmod, chown, mkdir, mkdtemp, readdir, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, mkdtemp, readdir, realpath, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { openAgain } from './held.js';
+import { identified } from './identified.js';
 import { InTheWay, whichLies } from './in-the-way.js';
 import { onMountPoints } from './mount-points.js';
 import type { Mount } from './mounts.js';
@@ -78,19 +80,33 @@ describe('what is in the way', () => {
     expect(places.map(({ at }) => at)).toEqual(['/home', '/home/.config', '/home/.config/file', '/home/.local', '/home/.local/bin']);
   });
 
-  it('ends a start where it is the home, and says which folder it is', async () => {
-    await mkdir(path.join(home, 'host'));
-    await Promise.all([home, path.join(home, 'host')].map((at) => chown(at, USER, GROUP)));
-    await chmod(home, 0o500);
+  // Guard: an agent would keep its own session from starting until a person has looked.
+  it.each([0o000, 0o400, 0o500])('is opened again where it is the home that an agent has closed: %#', async (mode) => {
+    const [own, host] = [path.join(home, "it's own"), path.join(home, 'host')];
+    await Promise.all([own, host].map((at) => mkdir(at)));
+    await Promise.all([home, own, host].map((at) => chown(at, USER, GROUP)));
     const mounts: Mount[] = [
-      { at: '/home', from: home, mode: 'write', isOwn: true },
-      { at: '/home/.local/bin', from: path.join(home, 'host'), mode: 'read' },
+      { at: '/home', from: own, mode: 'write', isOwn: true },
+      { at: '/home/.local/bin', from: host, mode: 'read' },
     ];
-    await expect(asUser(() => onMountPoints(mounts))).rejects.toMatchObject({
+    await chmod(own, mode);
+    const [known] = await asUser(() => identified(mounts));
+    await chmod(own, mode);
+    const places = await asUser(() => onMountPoints([known!, mounts[1]!]));
+    expect(places.map(({ at }) => at)).toEqual(['/home', '/home/.local', '/home/.local/bin']);
+    expect((await stat(own)).mode & 0o777).toBe(0o700 | mode);
+  });
+
+  (isRoot ? it : it.skip)("ends a start where the home is somebody else's, and says which folder it is (skipped: not root)", async () => {
+    await chmod(home, 0o755);
+    const own = path.join(home, "it's own");
+    await mkdir(own, { mode: 0o000 });
+    await expect(asUser(() => openAgain(own))).rejects.toMatchObject({
       failure: 'unsupported',
-      message: expect.stringContaining(`${home} lies: it cannot be opened; move it away: mv '${home}' '${home}.away'`),
-      cause: { code: 'EACCES' },
+      message: `${own} is closed; open it: chmod u+rwx '${home}/it'\\''s own'`,
+      cause: { code: 'EPERM' },
     });
-    await chmod(home, 0o700);
+    await symlink('host', path.join(home, 'link'));
+    await expect(openAgain(path.join(home, 'link'))).rejects.toThrow('is a link, or lies behind one');
   });
 });

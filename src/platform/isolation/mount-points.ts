@@ -3,7 +3,7 @@ import { lstat, open, readlink, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { StartError } from '../runtime/port.js';
 import { HeldFolder } from '../runtime/preparation/held-folder.js';
-import { identityAt } from './held.js';
+import { identityAt, openAgain } from './held.js';
 import { InTheWay, whichLies, whichOf, type Lying } from './in-the-way.js';
 import { covers, type Mount } from './mounts.js';
 
@@ -32,6 +32,8 @@ export interface Placed extends Mount {
  * @throws StartError unsupported where a link leads out of such a folder or into what else is mounted, or something else is in the way
  */
 export async function onMountPoints(mounts: readonly Mount[], onMoved?: (at: string, away: string) => void): Promise<Placed[]> {
+  // Also an agent that runs may have closed its home.
+  for (const mount of mounts) if (mount.isOwn) await openAgain(sourceOf(mount));
   for (let moved = 0; ; moved++) {
     try {
       return await placesOf(mounts);
