@@ -756,6 +756,14 @@ export const ISOLATION: readonly Guard[] = [
     name: 'before it is opened',
   },
   {
+    guard: 'What an agent has closed in its home goes with it.',
+    file: 'src/platform/runtime/preparation/remove-tree.ts',
+    find: 'if (way.opensClosed) await openForUs(place);',
+    replace: 'if (way.opensClosed) void openForUs;',
+    test: 'src/platform/runtime/preparation/remove-tree.spec.ts',
+    name: 'was closed by our own user',
+  },
+  {
     guard: 'What cannot be removed of a tree keeps nothing beside it.',
     file: 'src/platform/runtime/preparation/remove-tree.ts',
     find: 'else way.failed ??= error as Error;',

@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
-import promises, { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import promises, { chmod, lchown, mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -140,6 +140,22 @@ describe('what may not be removed', () => {
     await mkdir(path.join(tree, 'unread'));
     deny('open', ['unread']);
     await removeTree(tree);
+    expect(readdirSync(base)).toEqual(['victim']);
+  });
+
+  // Guard: what an agent has closed would stay on the disk for ever, a cache of modules for instance.
+  it.each([0o000, 0o500, 0o555])('is nothing that only was closed by our own user: %#', async (mode) => {
+    const user = 65_534;
+    const isRoot = process.getuid!() === 0;
+    if (isRoot) for (const at of ['', ...left()]) await lchown(path.join(tree, at), user, user);
+    for (const at of ['a/in', 'a', 'b/in']) await chmod(path.join(tree, at), mode);
+    await chmod(base, 0o777);
+    if (isRoot) process.seteuid!(user);
+    try {
+      await removeTree(tree);
+    } finally {
+      if (isRoot) process.seteuid!(0);
+    }
     expect(readdirSync(base)).toEqual(['victim']);
   });
 

@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { lstat, open, readdir, rename, rm, rmdir, unlink } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { chmod, lstat, open, readdir, rename, rm, rmdir, unlink } from 'node:fs/promises';
 import { atOnce } from '../../time/at-once.js';
 import { FOLDER, HOLDS, inFolderOf, throughHandle } from './held-folder.js';
 
+/** How a folder is looked at that may not be opened: O_PATH, which Node has no name for. */
+const NAMED = 0o10000000 | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 /** Files of one folder at a time. */
 const CONCURRENCY = 8;
 /** Folders that are open at a time, one in the other. What lies deeper is moved up first. */
@@ -20,6 +23,8 @@ type Opened = (place: Buffer) => void;
 /** What one way through a tree has met. */
 interface Way {
   readonly opened: Opened | undefined;
+  /** Folders are opened for us first: an agent, which is our own user, has closed some of them, as programs do that keep what they fetch. */
+  readonly opensClosed: boolean;
   /** Why the first of what cannot be removed stays. */
   failed?: Error;
   /** Why another way may get further. */
@@ -51,12 +56,17 @@ export async function removePlace(place: string, opened?: Opened): Promise<void>
   const named = Buffer.from(place);
   let passes = 0;
   let moving = 0;
+  let opensClosed = false;
   while (!(await unlinked(named))) {
-    const way: Way = { opened, moved: false };
+    const way: Way = { opened, opensClosed, moved: false };
     await swept(named, undefined, 1, way);
     const { failed, passing, moved } = way;
     const left = failed ?? passing;
     if (left === undefined) return;
+    if (!opensClosed && failed !== undefined && codeOf(failed) === 'EACCES') {
+      opensClosed = true;
+      continue;
+    }
     const isLast = moved ? ++moving === MAX_MOVING : ++passes === MAX_PASSES;
     if (isLast || (passing === undefined && !moved)) throw left;
   }
@@ -65,6 +75,7 @@ export async function removePlace(place: string, opened?: Opened): Promise<void>
 /** Goes once through a folder. Answers false when something in it cannot be removed. */
 function swept(place: Buffer, top: Buffer | undefined, depth: number, way: Way): Promise<boolean> {
   return tried(way, async () => {
+    if (way.opensClosed) await openForUs(place);
     const handle = await open(place, FOLDER).catch((error: unknown) => removeUnread(place, error));
     if (handle === undefined) return true;
     let isEmpty = true;
@@ -106,9 +117,21 @@ async function tried(way: Way, work: () => Promise<boolean>): Promise<boolean> {
 
 function movedUp(at: Buffer, top: Buffer, way: Way): Promise<boolean> {
   return tried(way, async () => {
+    if (way.opensClosed) await openForUs(at);
     await rename(at, within(top, Buffer.from(randomUUID())));
     return (way.moved = true);
   });
+}
+
+/** One that is somebody else's stays as it is: what cannot be removed then is told. */
+async function openForUs(place: Buffer): Promise<void> {
+  const handle = await open(place, NAMED).catch(() => undefined);
+  if (handle === undefined) return;
+  try {
+    await chmod(throughHandle(handle, ''), constants.S_IRWXU).catch(() => undefined);
+  } finally {
+    await handle.close();
+  }
 }
 
 /** A folder that may not be read goes when it is empty. @param denied why it was not opened @throws it, unless that was all it took */
