@@ -75,6 +75,14 @@ export const ISOLATION: readonly Guard[] = [
     name: 'where others may write',
   },
   {
+    guard: 'A program that is shown something deep in a folder that others write begins in a sandbox within another one.',
+    file: 'src/platform/isolation/mount-points.ts',
+    find: 'outer.isOwn !== true && (way.length > 1 ||',
+    replace: 'outer.isOwn !== true && (way.length < 1 ||',
+    test: 'src/platform/isolation/mount-points.spec.ts',
+    name: 'where others may write',
+  },
+  {
     guard: 'Commands of one owner, which may run at once, begin in a sandbox within another one.',
     file: 'src/modules/sessions/launch/session-sandbox.ts',
     find: '...(session.owner !== undefined && { isContested: true })',

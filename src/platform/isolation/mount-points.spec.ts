@@ -120,7 +120,7 @@ async function left(at: string, target: string): Promise<void> {
     const folders = [path.join(home, '.claude')];
     const found = await Promise.all([...folders, path.join(home, '.claude.json')].map((at) => existing(at, 'write', { folders })));
     const program = { command: '/bin/sh', args: ['-c', `cat ${home}/.claude.json ${file}`], cwd: '/', env: { PATH: '/usr/bin:/bin' } };
-    const enter = (): Promise<Program> => bubblewrap!.sandbox([...seen().slice(0, 2), ...found.flat()], '').enter(program);
+    const enter = (): Promise<Program> => bubblewrap!.sandbox([...ownedBy().slice(0, 2), ...found.flat()], '').enter(program);
     expect(await said(await enter())).toBe('firstfirst');
     await writeFile(`${file}.new`, 'second');
     await rename(`${file}.new`, file);
@@ -218,7 +218,7 @@ async function left(at: string, target: string): Promise<void> {
     ['.local/bin', ''],
   ])('has nothing made elsewhere for a line that begins beside an agent, by a link at %s: %#', async (at, on) => {
     const program = { command: '/bin/sh', args: ['-c', 'echo begun; exit 3'], cwd: '/', env: { PATH: '/usr/bin:/bin' } };
-    const sandbox = bubblewrap!.sandbox(seen(), '');
+    const sandbox = bubblewrap!.sandbox(ownedBy(), '');
     expect(await said(await sandbox.enter(program))).toBe('begun\n');
     const line = await sandbox.enter(program);
     expect(await said(line)).toBe('begun\n');
@@ -232,13 +232,18 @@ async function left(at: string, target: string): Promise<void> {
     const city = path.join(root, 'city');
     await mkdir(path.join(city, 'rigs/one'), { recursive: true });
     const count = async (...mounts: Mount[]): Promise<number> =>
-      (await entered('', [...seen(), ...mounts])).args.filter((arg) => arg === '--unshare-user').length;
+      (await entered('', [...ownedBy(), ...mounts])).args.filter((arg) => arg === '--unshare-user').length;
     const nested = bubblewrap!.nests ? 2 : 1;
     expect(await count({ at: city, mode: 'read' }, writtenIn(city, path.join(city, 'rigs')))).toBe(1);
     expect(await count({ at: city, mode: 'read' }, writtenIn(city, path.join(city, 'rigs/one')))).toBe(nested);
     // It is seen as a part of the city then.
     expect(await count({ at: city, mode: 'write' }, writtenIn(city, path.join(city, 'rigs/one')))).toBe(1);
     expect(await count(writtenIn(city, path.join(root, 'elsewhere')))).toBe(1);
+    // Nobody makes anything behind a link in the place of a folder.
+    const below = (at: string, more: Partial<Mount> = {}): Mount => ({ at: path.join(city, at), mode: 'read', ...more });
+    expect(await count({ at: city, mode: 'write' }, below('rigs'))).toBe(1);
+    expect(await count({ at: city, mode: 'write' }, below('rigs/one'))).toBe(nested);
+    expect(await count({ at: city, mode: 'write' }, below('x', { from: path.join(home, '.gitconfig'), isRenewed: true }))).toBe(nested);
   });
 
   it('begins nothing where a link lies in the place itself by then', async () => {

@@ -101,7 +101,9 @@ async function placesOf(mounts: readonly Mount[]): Promise<Placed[]> {
         });
       }
     }
-    placed.push({ ...mount, from: sourceOf(mount), at, isExact: true });
+    // Where a folder itself was replaced by a link, nothing is made behind it.
+    const isContested = outer.mode === 'write' && outer.isOwn !== true && (way.length > 1 || mount.isRenewed === true);
+    placed.push({ ...mount, from: sourceOf(mount), at, isExact: true, ...(isContested && { isContested }) });
   }
   return placed;
 }
