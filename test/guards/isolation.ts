@@ -59,6 +59,14 @@ export const ISOLATION: readonly Guard[] = [
     name: 'where a link leads out at',
   },
   {
+    guard: 'An agent changes no settings of the kernel, although the service is root.',
+    file: 'src/platform/isolation/bubblewrap.ts',
+    find: "...['--proc', '/proc', ...this.#kernel, '--dev'",
+    replace: "...['--proc', '/proc', '--dev'",
+    test: 'src/platform/isolation/bubblewrap.spec.ts',
+    name: 'writes no settings of the kernel',
+  },
+  {
     guard: 'Nothing is made elsewhere on the host while a line begins beside an agent that runs.',
     file: 'src/platform/isolation/bubblewrap.ts',
     find: 'const isBeside = isEntered || placed',

@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process';
 import { chmod, mkdir, mkdtemp, readdir, realpath, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { spawnAgent, type AgentProcess } from '../runtime/spawn.js';
 import { Bubblewrap } from './bubblewrap.js';
@@ -80,6 +82,15 @@ describe('a sandbox without a network', () => {
   });
 });
 
+(process.getuid!() === 0 ? it : it.skip)('is made, and says so, where settings of the kernel cannot be covered', async () => {
+  const runs = 'while [ "$1" != -- ]; do shift; done; shift; exec "$@"\n';
+  await writeFile(path.join(root, 'bwrap'), `#!/bin/sh\ncase "$*" in */proc/sys*) exit 1;; esac\n${runs}`, { mode: 0o755 });
+  const fake = await Bubblewrap.tryOn(LIMITS, path.join(root, 'own'), path.join(root, 'bwrap'));
+  expect(fake.leavesKernel).toBe(true);
+  const { args } = await fake.sandbox([own()], '').enter({ command: '/bin/true', args: [], cwd: '/', env });
+  expect(args).not.toContain('/proc/sys');
+});
+
 (bubblewrap === undefined ? describe.skip : describe)('a sandbox of bubblewrap', () => {
   it('gives nothing that a city says to what runs outside of it, and no value to those who list processes', async () => {
     const { args, env: outside } = await bubblewrap!
@@ -105,6 +116,22 @@ describe('a sandbox without a network', () => {
     expect(agent.stderrTail()).toContain('replaced by another one');
     await expect(identityOf(place)).rejects.toThrow('is a link');
   });
+
+  // Guard: one of them is a program that the host starts as root, for whatever dumps its core.
+  (process.getuid!() === 0 && bubblewrap?.leavesKernel === false ? it : it.skip).each([false, true])(
+    'writes no settings of the kernel as root, in another sandbox: %s',
+    async (isNested) => {
+      const line =
+        '(: 3>>/proc/sys/kernel/core_pattern) 2>/dev/null && echo open; ' +
+        String.raw`find /proc -path '/proc/[0-9]*' -prune -o -type f -writable -print; test ! -e /sys; ls /proc/sys/net/ipv4/conf | grep -c .`;
+      const sandbox = bubblewrap!.sandbox([own()], '');
+      const program = { command: '/bin/sh', args: ['-c', line], cwd: '/', env: { PATH: '/usr/bin:/bin' } };
+      if (isNested) await sandbox.enter(program);
+      const { command, args, env: outside } = await sandbox.enter(program);
+      expect(args.filter((arg) => arg === '--unshare-user').length).toBe(isNested && bubblewrap!.nests ? 2 : 1);
+      expect((await promisify(execFile)(command, args, { cwd: '/', env: outside })).stdout).toMatch(/^\d+\n$/);
+    },
+  );
 
   it('has the part of /etc that programs need, with their own user', async () => {
     expect(

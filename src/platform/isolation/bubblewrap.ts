@@ -6,6 +6,7 @@ import { isProgram, programsNamed } from '../runtime/programs.js';
 import { etcArguments } from './etc.js';
 import { GIVE_NAMES } from './given-names.js';
 import type { HostRules } from './host-file.js';
+import { kernelArguments } from './kernel-files.js';
 import { NO_NETWORK, type Inside } from './network/inside.js';
 import { inOrder, shownAt, type Mount } from './mounts.js';
 import { exactPlaces, onMountPoints, renewed, type Placed } from './mount-points.js';
@@ -50,6 +51,9 @@ export class Bubblewrap {
   #noNetwork: Promise<Inside | undefined> | undefined;
   #asksAgainAt = 0;
   #nests = false;
+  /** Keeps what is root from writing settings of the kernel. */
+  #kernel: readonly string[] = [];
+  #leavesKernel = false;
 
   private constructor(
     private readonly tools: Tools,
@@ -78,10 +82,20 @@ export class Bubblewrap {
       limits,
       await ProcessGroups.tryOn(limits),
     );
-    await bubblewrap.#try();
+    bubblewrap.#kernel = await kernelArguments();
     // Once more: for as long as this process lives.
-    bubblewrap.#nests = (await bubblewrap.#triesNested()) || (await bubblewrap.#triesNested());
+    if (!(await bubblewrap.#makes()) && !(await bubblewrap.#makes())) {
+      bubblewrap.#leavesKernel = bubblewrap.#kernel.length > 0;
+      bubblewrap.#kernel = [];
+      await bubblewrap.#try();
+    }
+    bubblewrap.#nests = (await bubblewrap.#makes(true)) || (await bubblewrap.#makes(true));
     return bubblewrap;
+  }
+
+  /** Whether what runs inside can change settings of the kernel: the service is root, and the host does not let it cover them. */
+  get leavesKernel(): boolean {
+    return this.#leavesKernel;
   }
 
   /** Whether a sandbox can be made within another one, which some hosts refuse. */
@@ -89,8 +103,8 @@ export class Bubblewrap {
     return this.#nests;
   }
 
-  #triesNested(): Promise<boolean> {
-    return this.#try(undefined, true).then(
+  #makes(isNested = false): Promise<boolean> {
+    return this.#try(undefined, isNested).then(
       () => true,
       () => false,
     );
@@ -186,7 +200,7 @@ export class Bubblewrap {
         ...[nice, '-n', '5', bwrap, ...(isNested ? shownHost(bwrap, fixed, shown) : [])],
         ...['--unshare-user', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--cap-drop', 'ALL', '--die-with-parent'],
         ...this.system,
-        ...['--proc', '/proc', '--dev', '/dev', '--tmpfs', '/run'],
+        ...['--proc', '/proc', ...this.#kernel, '--dev', '/dev', '--tmpfs', '/run'],
         ...shown,
         ...(network?.args ?? []),
         ...['--chdir', cwd, '--', setSignals, `--default-signal=${SIGNALS}`],

@@ -62,6 +62,10 @@ export class Isolation implements OnApplicationBootstrap, OnApplicationShutdown 
       this.log.warn(
         'this host allows no sandbox within another one: while a program begins, whoever writes in its home can have empty files and folders made elsewhere',
       );
+    if (bubblewrap?.leavesKernel)
+      this.log.warn(
+        'this host does not let /proc/sys be mounted read-only: the service is root, and so what is isolated can change settings of the kernel',
+      );
     // Nobody waits for it: whoever is lent one of them ends first what is left.
     if (users !== undefined && runsAgents) void this.#endLeft(users);
   }
