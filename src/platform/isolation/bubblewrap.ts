@@ -12,7 +12,7 @@ import { inOrder, shownAt, type Mount } from './mounts.js';
 import { exactPlaces, onMountPoints, renewed, type Placed } from './mount-points.js';
 import { limitsBy, sayStarved, type LimitsBy } from './limits-by.js';
 import { ProcessGroups } from './process-groups.js';
-import { shownHost } from './shown-host.js';
+import { keptOf, shownHost } from './shown-host.js';
 
 const PROBE_MS = 10_000;
 /** For so long a host that allowed no namespace for the network is taken to allow none. */
@@ -197,7 +197,7 @@ export class Bubblewrap {
         ...['-c', OUTSIDE, group],
         ...[prlimit, '--core=0', `--data=${memory}`, `--nproc=${processes}`, `--nofile=${files}`],
         // What agents run must not keep the service from renewing its leases.
-        ...[nice, '-n', '5', bwrap, ...(isNested ? shownHost(bwrap, fixed, shown) : [])],
+        ...[nice, '-n', '5', bwrap, ...(isNested ? shownHost(bwrap, fixed, shown, keptOf(mounts)) : [])],
         ...['--unshare-user', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--cap-drop', 'ALL', '--die-with-parent'],
         ...this.system,
         ...['--proc', '/proc', ...this.#kernel, '--dev', '/dev', '--tmpfs', '/run'],

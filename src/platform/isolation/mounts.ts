@@ -19,6 +19,8 @@ export interface Mount {
   readonly isOwn?: true;
   /** Others that run already may put a link on the way to it, or in it. */
   readonly isContested?: true;
+  /** What is shown lies where only the service makes anything of the way to it: whoever writes around it has the same mounted there. */
+  readonly isKept?: true;
 }
 
 /** Outer ones first, so that an inner one is laid over them; of two for one path the later one counts. */

@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
+import type { Mount } from '../../../platform/isolation/mounts.js';
 import { StartError } from '../../../platform/runtime/port.js';
 import { makeInside, type Directories } from './work-dir.js';
 
@@ -13,6 +14,8 @@ export interface ServicePlace {
 
 /** In the city's directory: what services keep. */
 export const SERVICES = '.gc/services';
+/** Where a service sees its folder for sockets: paths of sockets are short. */
+export const SOCKETS = '/run/svc-service';
 const FOLDERS = { data: 0o750, run: 0o750, logs: 0o750, secrets: 0o700 } as const;
 
 /**
@@ -30,4 +33,15 @@ export async function makeStateRoot({ city }: Directories, written: string): Pro
     await makeInside(path.join(made, name), [made]);
   }
   return made;
+}
+
+/** What a service sees beside what commands of its city do. */
+export function mountsOfService(service: ServicePlace | undefined): Mount[] {
+  if (service === undefined) return [];
+  // One that lies deeper may lie in another one's.
+  const isAmongAll = path.dirname(service.stateRoot).endsWith(path.sep + SERVICES);
+  return [
+    { at: service.stateRoot, mode: 'write', ...(isAmongAll && { isKept: true }) },
+    { at: SOCKETS, mode: 'write', from: service.sockets },
+  ];
 }

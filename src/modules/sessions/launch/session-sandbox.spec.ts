@@ -94,7 +94,10 @@ describe('commands behind bubblewrap', () => {
       {
         found: async () => ({ kind: 'bubblewrap', rules: { visible: [] } }),
         changeable: async () => ({ folders: [] }),
-        sandbox: (mounts: Mount[]) => mounts.filter(({ isContested }) => isContested).map(({ at }) => at),
+        sandbox: (mounts: Mount[]) => [
+          mounts.filter(({ isContested }) => isContested).map(({ at }) => at),
+          mounts.filter(({ isKept }) => isKept).map(({ at, from = at }) => path.relative(city, from)),
+        ],
       },
       { home: '/home/nobody', programs: () => [], authorities: () => [] },
       {},
@@ -112,9 +115,19 @@ describe('commands behind bubblewrap', () => {
       directories: { city, rigRoot, workDir: city },
       runtimeDir,
     };
-    expect(await sandboxes.of({ ...place, id: 'po-1' } as never)).toEqual([rigRoot]);
-    const around = sandboxes.aroundCommand({ ...place, owner: 'order:x' } as never, async (sandbox) => sandbox as unknown);
-    expect(await around).toEqual(['/tmp', rigRoot]);
+    const ofAll = ['.gc', '.gc/worktrees', '.gc/runtime', '.gc/runtime/overlays', '.gc/sessions', '.gc/services'];
+    expect(await sandboxes.of({ ...place, id: 'po-1' } as never)).toEqual([
+      [rigRoot],
+      ['.gc/sessions/po-1/home', '.gc/sessions/po-1/tmp', ...ofAll],
+    ]);
+    const service = { stateRoot: path.join(city, '.gc/services/web'), sockets: path.join(city, '..') };
+    await mkdir(service.stateRoot, { recursive: true });
+    const around = sandboxes.aroundCommand({ ...place, owner: 'order:x', service } as never, async (sandbox) => sandbox as unknown);
+    const its = ['home', 'tmp'].map((at) => `.gc/sessions/@commands/order:x/${at}`);
+    expect(await around).toEqual([
+      ['/tmp', rigRoot],
+      [...its, ...ofAll, '.gc/services/web'],
+    ]);
   });
 });
 

@@ -21,7 +21,7 @@ import type { Template } from './launch.js';
 import { LaunchRepository } from './launch.repository.js';
 import { packDirectories } from './named-file.js';
 import { networkOf } from './network.js';
-import { SERVICES, type ServicePlace } from './service-place.js';
+import { mountsOfService, SERVICES, SOCKETS, type ServicePlace } from './service-place.js';
 import { COMMANDS, SESSIONS, SessionFolders } from './session-folders.js';
 import { openService, openTrees } from './session-trees.js';
 import { WORKTREES, type Directories, type Places } from './work-dir.js';
@@ -42,9 +42,6 @@ export interface CommandPlace {
   /** What it has beside, where it goes on and is called from outside. */
   readonly service?: ServicePlace;
 }
-
-/** Where a service sees its folder for sockets: paths of sockets are short. */
-const SOCKETS = '/run/svc-service';
 
 interface Session {
   readonly id: string;
@@ -155,17 +152,18 @@ export class SessionSandboxes {
     whose: Caller,
     wayOut: WayOut | undefined,
   ): Promise<Sandbox | undefined> {
+    const isIts = { mode: 'write', isOwn: true, isKept: true } as const;
     const its: Mount[] = [
       // Over the root nothing would be left of what is shown.
-      ...(this.host.home === '/' ? [] : [{ at: this.host.home, mode: 'write', from: path.join(own, 'home'), isOwn: true } as const]),
+      ...(this.host.home === '/' ? [] : [{ at: this.host.home, from: path.join(own, 'home'), ...isIts }]),
       // Several commands of one owner may run at once.
-      { at: '/tmp', mode: 'write', from: path.join(own, 'tmp'), isOwn: true, ...(session.owner !== undefined && { isContested: true }) },
+      { at: '/tmp', from: path.join(own, 'tmp'), ...isIts, ...(session.owner !== undefined && { isContested: true }) },
     ];
     // An agent may have made a link of its home on a host where nothing isolated it.
     const mounts = [
       ...(await identified(its)),
       ...(await this.#ofHost(session)),
-      ...(await identified([...(await this.#ofCity(session)), ...ofService(session.service)])),
+      ...(await identified([...(await this.#ofCity(session)), ...mountsOfService(session.service)])),
     ];
     return this.isolation.sandbox(mounts, wayOut, whose);
   }
@@ -250,13 +248,13 @@ export class SessionSandboxes {
       { at: city, mode: workDir === city ? 'write' : 'read' },
       ...(rigRoot === undefined ? [] : [writtenIn(city, rigRoot)]),
       ...(workDir === city ? [] : [writtenIn(city, workDir)]),
-      { at: inside('.gc'), mode: 'read' },
-      { at: inside(WORKTREES), mode: 'write' },
-      { at: runtimeDir, mode: 'write' },
+      { at: inside('.gc'), mode: 'read', isKept: true },
+      { at: inside(WORKTREES), mode: 'write', isKept: true },
+      { at: runtimeDir, mode: 'write', ...(path.dirname(runtimeDir) === inside('.gc') && { isKept: true }) },
       // What we know of files that we have laid into directories: whoever could change it could have them overwritten.
-      { at: inside('.gc/runtime/overlays'), mode: 'hidden' },
-      { at: inside(SESSIONS), mode: 'hidden' },
-      { at: inside(SERVICES), mode: 'hidden' },
+      { at: inside('.gc/runtime/overlays'), mode: 'hidden', isKept: true },
+      { at: inside(SESSIONS), mode: 'hidden', isKept: true },
+      { at: inside(SERVICES), mode: 'hidden', isKept: true },
     ];
   }
 
@@ -278,14 +276,6 @@ export class SessionSandboxes {
     await Promise.all(['home', 'tmp'].map((each) => mkdir(path.join(own, each), { recursive: true, mode: 0o700 })));
     return own;
   }
-}
-
-function ofService(service: ServicePlace | undefined): Mount[] {
-  if (service === undefined) return [];
-  return [
-    { at: service.stateRoot, mode: 'write' },
-    { at: SOCKETS, mode: 'write', from: service.sockets },
-  ];
 }
 
 /** @throws StartError unsupported where no session works */
