@@ -804,6 +804,14 @@ export const ISOLATION: readonly Guard[] = [
     name: 'was closed by our own user',
   },
   {
+    guard: 'What an agent has closed in its home goes, whatever else of it stays.',
+    file: 'src/platform/runtime/preparation/remove-tree.ts',
+    find: "if (codeOf(error) === 'EACCES') way.denied = true;",
+    replace: "if (codeOf(error) === 'EACCES' && way.failed === undefined) way.denied = true;",
+    test: 'src/platform/runtime/preparation/remove-tree.spec.ts',
+    name: 'whatever else stays',
+  },
+  {
     guard: 'What cannot be removed of a tree keeps nothing beside it.',
     file: 'src/platform/runtime/preparation/remove-tree.ts',
     find: 'else way.failed ??= error as Error;',

@@ -143,8 +143,7 @@ describe('what may not be removed', () => {
     expect(readdirSync(base)).toEqual(['victim']);
   });
 
-  // Guard: what an agent has closed would stay on the disk for ever, a cache of modules for instance.
-  it.each([0o000, 0o500, 0o555])('is nothing that only was closed by our own user: %#', async (mode) => {
+  async function closedByUs(mode: number): Promise<unknown> {
     const user = 65_534;
     const isRoot = process.getuid!() === 0;
     if (isRoot) for (const at of ['', ...left()]) await lchown(path.join(tree, at), user, user);
@@ -152,11 +151,23 @@ describe('what may not be removed', () => {
     await chmod(base, 0o777);
     if (isRoot) process.seteuid!(user);
     try {
-      await removeTree(tree);
+      return await removeTree(tree).catch((error: unknown) => error);
     } finally {
       if (isRoot) process.seteuid!(0);
     }
+  }
+
+  // Guard: what an agent has closed would stay on the disk for ever, a cache of modules for instance.
+  it.each([0o000, 0o500, 0o555])('is nothing that only was closed by our own user: %#', async (mode) => {
+    expect(await closedByUs(mode)).toBeUndefined();
     expect(readdirSync(base)).toEqual(['victim']);
+  });
+
+  it('keeps nothing that was closed by our own user, whatever else stays', async () => {
+    await writeFile(path.join(tree, 'stuck'), '');
+    deny('unlink', ['stuck'], 'EPERM');
+    expect(await closedByUs(0o500)).toMatchObject({ code: 'EPERM' });
+    expect(left()).toEqual(['stuck']);
   });
 
   it('is a folder that may not be read and holds something', async () => {

@@ -27,6 +27,8 @@ interface Way {
   readonly opensClosed: boolean;
   /** Why the first of what cannot be removed stays. */
   failed?: Error;
+  /** Whether any of it stays because it is closed. */
+  denied?: true;
   /** Why another way may get further. */
   passing?: Error;
   /** Something deep has come up, and is there still. */
@@ -63,7 +65,7 @@ export async function removePlace(place: string, opened?: Opened): Promise<void>
     const { failed, passing, moved } = way;
     const left = failed ?? passing;
     if (left === undefined) return;
-    if (!opensClosed && failed !== undefined && codeOf(failed) === 'EACCES') {
+    if (!opensClosed && way.denied) {
       opensClosed = true;
       continue;
     }
@@ -109,6 +111,7 @@ async function tried(way: Way, work: () => Promise<boolean>): Promise<boolean> {
     return await work();
   } catch (error) {
     const isPassing = PASSING.has(codeOf(error) ?? '');
+    if (codeOf(error) === 'EACCES') way.denied = true;
     if (isPassing) way.passing ??= error as Error;
     else way.failed ??= error as Error;
     return isPassing;
