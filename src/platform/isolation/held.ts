@@ -48,10 +48,13 @@ export async function identityAt(at: string): Promise<string> {
 /**
  * Gives the owner of a folder back what it may there, where the agent whose home it is has taken that away: an agent is the service's user.
  *
- * @throws StartError unsupported where the folder is a link, lies behind one, or is somebody else's
+ * @throws StartError unsupported where the folder is a link, lies behind one, or is somebody else's, not_found where it is gone
  */
 export async function openAgain(directory: string): Promise<void> {
-  const handle = await open(directory, NAMED);
+  const handle = await open(directory, NAMED).catch((cause: NodeJS.ErrnoException) => {
+    if (cause.code !== 'ENOENT') throw cause;
+    throw new StartError('not_found', `${directory} is not there any more`, '', { cause });
+  });
   try {
     const found = await handle.stat();
     if ((await readlink(`/proc/self/fd/${handle.fd}`)) !== directory || !found.isDirectory()) throw behindLink(directory);

@@ -95,6 +95,11 @@ describe('what is in the way', () => {
     const places = await asUser(() => onMountPoints([known!, mounts[1]!]));
     expect(places.map(({ at }) => at)).toEqual(['/home', '/home/.local', '/home/.local/bin']);
     expect((await stat(own)).mode & 0o777).toBe(0o700 | mode);
+    await rm(own, { recursive: true });
+    await expect(onMountPoints([known!, mounts[1]!])).rejects.toMatchObject({
+      failure: 'not_found',
+      message: `${own} is not there any more`,
+    });
   });
 
   (isRoot ? it : it.skip)("ends a start where the home is somebody else's, and says which folder it is (skipped: not root)", async () => {
