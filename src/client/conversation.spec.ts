@@ -68,7 +68,7 @@ describe('the wait for a turn whose stream seems to have begun behind it', () =>
     told!();
     await turns();
     wires[0]!.write(entry('5', 'assistant', 'two'), idle);
-    expect(await answer).toEqual({ messageId: 'm', text: 'one\ntwo' });
+    expect(await answer).toMatchObject({ messageId: 'm', text: 'one\ntwo' });
     expect(wires).toHaveLength(1);
   });
 
@@ -84,7 +84,7 @@ describe('the wait for a turn whose stream seems to have begun behind it', () =>
     await until(() => wires.length === 2);
     wires[1]!.write(pending, entry('0', 'user', 'before'), entry('m', 'user', 'hello'), entry('4', 'assistant', 'one'));
     wires[1]!.write(entry('5', 'assistant', 'two'), idle);
-    expect(await answer).toEqual({ messageId: 'm', text: 'one\ntwo' });
+    expect(await answer).toMatchObject({ messageId: 'm', text: 'one\ntwo' });
   });
 
   it('does not begin again where it began at the beginning', async () => {
@@ -93,7 +93,7 @@ describe('the wait for a turn whose stream seems to have begun behind it', () =>
     told!();
     await turns();
     wires[0]!.write(entry('m', 'user', 'hello'), entry('4', 'assistant', 'one'), idle);
-    expect(await answer).toEqual({ messageId: 'm', text: 'one' });
+    expect(await answer).toMatchObject({ messageId: 'm', text: 'one' });
     expect(wires).toHaveLength(1);
   });
 });
@@ -109,6 +109,51 @@ it('finds the message of a turn of a life before also far back', async () => {
   const turn = connect({ url: 'http://service.test', fetch, retryMs: 0 }).session('alpha', 'chat').turn('r');
   expect(await turn.message()).toMatchObject({ id: 'm' });
   expect(asked).toEqual(['limit=20', 'limit=1000&cursor=c']);
+});
+
+describe('the end of a turn', () => {
+  const ended = (...records: readonly (() => Response)[]) => {
+    const wire = new Wire();
+    let nth = 0;
+    const fetch = (async (input: string) => {
+      const { pathname } = new URL(input);
+      if (pathname === `${SESSION}/messages`) return Response.json({ items: [{ id: 'm', request_id: 'r' }] });
+      if (pathname === `${SESSION}/messages/m`) return records[nth++]!();
+      return wire.response;
+    }) as typeof globalThis.fetch;
+    wire.write(entry('m', 'user', 'hello'), entry('4', 'assistant', 'half'), idle);
+    return connect({ url: 'http://service.test', fetch, retryMs: 0 }).session('alpha', 'chat').turn('r', '0').answer();
+  };
+  const record = (stop_reason?: string) => () => Response.json({ id: 'm', status: 'delivered', stop_reason });
+
+  it.each([
+    ['cancelled', true],
+    ['failed', true],
+    ['lost', true],
+    ['end_turn', false],
+    ['max_tokens', false],
+    [undefined, false],
+  ])('that is told as %s leaves half an answer: %s', async (stopReason, isCutOff) => {
+    expect(await ended(record(stopReason))).toEqual({ messageId: 'm', text: 'half', stopReason, isCutOff });
+  });
+
+  it('is asked for until somebody answers, and not of what is gone', async () => {
+    jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask', 'Date'] });
+    try {
+      let answered = false;
+      const busy = () => Response.json({ status: 503, code: 'unavailable', detail: 'busy' }, { status: 503 });
+      const answer = ended(busy, () => Promise.reject(new TypeError('down')) as never, record('lost')).finally(() => (answered = true));
+      for (let n = 0; n < 1_000 && !answered; n++) {
+        await jest.advanceTimersByTimeAsync(500);
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      expect(await answer).toMatchObject({ isCutOff: true });
+    } finally {
+      jest.useRealTimers();
+    }
+    const gone = () => Response.json({ status: 404, code: 'session-not-found', detail: 'gone' }, { status: 404 });
+    expect(await ended(gone)).toMatchObject({ text: 'half', isCutOff: false });
+  });
 });
 
 describe('an answer to a question of a turn', () => {

@@ -1,7 +1,7 @@
 import type { Caller, Schemas } from './calls.js';
-import { followFrames, type OpenStream } from './follow.js';
+import { followFrames, TRANSIENT, type OpenStream } from './follow.js';
 import { itemsOf, type ListPage } from './pages.js';
-import { ApiProblem } from './problems.js';
+import { ApiProblem, ConnectionError } from './problems.js';
 import { sleep } from './sleep.js';
 import { sessionFrame, TurnOf, type Question, type SessionFrame } from './turns.js';
 
@@ -36,6 +36,19 @@ export interface TurnOptions {
 
 export type Answer = Schemas['SessionRespondInputBody'];
 
+/** What a turn was, once it is over. */
+export interface TurnAnswer {
+  readonly messageId: string;
+  /** What the agent has said in it. */
+  readonly text: string;
+  /**
+   * How it has ended: what the agent says (`end_turn`), `failed`, or `lost` with its process. Undefined where the service does not say it.
+   */
+  readonly stopReason: string | undefined;
+  /** It was ended before the agent was done, by somebody or by a failure: what it has said so far is half an answer. */
+  readonly isCutOff: boolean;
+}
+
 /** A message was not taken to its agent, or its session was closed before the turn. */
 export class TurnLost extends Error {
   override readonly name = 'TurnLost';
@@ -47,6 +60,7 @@ const NEWEST = 20;
 const BEGINNING = '0';
 /** What the service says of a question that is open no longer: the session asks nothing, or something else. */
 const SETTLED = new Set(['no_pending', 'invalid_interaction']);
+const CUT_OFF: ReadonlySet<string | undefined> = new Set(['cancelled', 'failed', 'lost']);
 const LOST = new Set(['failed', 'cancelled', 'expired', 'unconfirmed']);
 
 /** One session: what is said to it, what it says, and what it asks. */
@@ -167,8 +181,11 @@ export class Turn {
     throw new TurnLost(`session ${id} does not have the message any more`);
   }
 
-  /** Waits for the end of the turn: what the agent has said in it. @throws TurnLost, ApiProblem; the signal's reason when that aborts */
-  async answer(options: TurnOptions = {}): Promise<{ readonly messageId: string; readonly text: string }> {
+  /**
+   * Waits for the end of the turn: what the agent has said in it, which is half an answer where `isCutOff`. @throws TurnLost, ApiProblem; the
+   * signal's reason when that aborts
+   */
+  async answer(options: TurnOptions = {}): Promise<TurnAnswer> {
     const message = await this.message(options.signal);
     const turn = new TurnOf(message.id);
     const done = new AbortController();
@@ -202,12 +219,35 @@ export class Turn {
       done.abort();
       await watching;
     }
-    if (turn.over) return { messageId: message.id, text: turn.text };
-    options.signal?.throwIfAborted();
-    if (lost !== undefined) throw lost;
-    // The session was closed: its turn, if there was one, has ended with it.
-    if (!turn.begun) throw new TurnLost(`session ${this.session.id} was closed before its turn`);
-    return { messageId: message.id, text: turn.text };
+    if (!turn.over) {
+      options.signal?.throwIfAborted();
+      if (lost !== undefined) throw lost;
+      // The session was closed: its turn, if there was one, has ended with it.
+      if (!turn.begun) throw new TurnLost(`session ${this.session.id} was closed before its turn`);
+    }
+    const stopReason = await this.#stopReason(message.id, options.signal);
+    return { messageId: message.id, text: turn.text, stopReason, isCutOff: CUT_OFF.has(stopReason) };
+  }
+
+  #record(messageId: string, signal: AbortSignal | undefined): Promise<Schemas['SessionMessageRecord']> {
+    const path = { cityName: this.session.city, id: this.session.id, messageId };
+    return this.client.get('/v0/city/{cityName}/session/{id}/messages/{messageId}', { path, signal });
+  }
+
+  /** How the turn has ended: that the session is idle again says its stream alike of one that is done and of one that was killed. */
+  async #stopReason(messageId: string, signal: AbortSignal | undefined): Promise<string | undefined> {
+    for (;;) {
+      try {
+        return (await this.#record(messageId, signal)).stop_reason;
+      } catch (error) {
+        signal?.throwIfAborted();
+        // It was deleted meanwhile.
+        if (error instanceof ApiProblem && error.status === 404) return undefined;
+        const passes = error instanceof ConnectionError || (error instanceof ApiProblem && TRANSIENT.has(error.status));
+        if (!passes) throw error;
+        await sleep(POLL_MS, signal);
+      }
+    }
   }
 
   /** Answers a question of the turn. Where somebody else was first the turn goes on all the same. */
@@ -225,16 +265,12 @@ export class Turn {
    * is wrong with the connection.
    */
   async #dropping(messageId: string, turn: TurnOf, signal: AbortSignal, behind: () => void): Promise<TurnLost | undefined> {
-    const path = { cityName: this.session.city, id: this.session.id, messageId };
     let delivered = false;
     while (!signal.aborted && !turn.begun) {
       await sleep(POLL_MS, signal);
       if (signal.aborted || turn.begun) return undefined;
       try {
-        const { status, error_message: why } = await this.client.get('/v0/city/{cityName}/session/{id}/messages/{messageId}', {
-          path,
-          signal,
-        });
+        const { status, error_message: why } = await this.#record(messageId, signal);
         if (LOST.has(status)) return new TurnLost(`the message was ${status}${why === undefined ? '' : `: ${why}`}`);
         if (status !== 'delivered') continue;
         // One that was delivered a moment ago is still on its way here.

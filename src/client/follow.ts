@@ -27,7 +27,8 @@ export interface FollowOptions {
 }
 
 const RETRY_AFTER_MAX_MS = 120_000;
-const TRANSIENT = new Set([429, 502, 503, 504]);
+/** What another try may mend. */
+export const TRANSIENT: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
 /**
  * Frames for ever, over as many connections as it takes: each begins behind the last frame that the caller has

@@ -7,6 +7,6 @@ export type { Answer, Common, Data, Options, Paths, PathsWith, Schemas } from '.
 export { ApiProblem, ConnectionError, PositionGone, ProtocolError, type Problem } from './problems.js';
 export { EventStream, type EventsOptions, type SomeEvent } from './events.js';
 export type { Accepted, Outcome, WaitOptions } from './waiting.js';
-export { Conversation, Turn, TurnLost, type FollowSession, type SendOptions, type TurnOptions } from './conversation.js';
+export { Conversation, Turn, TurnLost, type FollowSession, type SendOptions, type TurnAnswer, type TurnOptions } from './conversation.js';
 export type { Question, Message, SessionFrame } from './turns.js';
 export { allOf, itemsOf, pagesOf, type ListPage } from './pages.js';

@@ -55,7 +55,8 @@ describe('svc session', () => {
     const made = lines(
       await ok('session', 'create', '--provider', 'loopback', '--alias', 'login', '--message', 'hello', '--wait', '--json'),
     )[0];
-    expect(made).toEqual({ session_id: expect.stringMatching(/^al-\d+$/), message_id: expect.any(String), answer: 'echo: hello' });
+    const answer = { answer: 'echo: hello', stop_reason: 'end_turn' };
+    expect(made).toEqual({ session_id: expect.stringMatching(/^al-\d+$/), message_id: expect.any(String), ...answer });
     const id = made.session_id as string;
     expect(await ok('session', 'list', '--template', 'loopback')).toMatch(new RegExp(`^ID .*\\n(.*\\n)*${id} +active`, 'm'));
     expect(lines(await ok('session', 'list', '--json')).map((one) => one.id)).toContain(id);
@@ -115,6 +116,21 @@ describe('svc session', () => {
     expect(await send()).toBe('1 2 3\n');
     expect(await ok('session', 'send', id, 'hello', '--wait')).toBe('echo: hello\n');
     expect(await send()).toBe('1 2 3\n');
+  });
+
+  it.each(['kill', 'close'])('fails where %s cuts a turn off, with what was said until then', async (how) => {
+    const id = await make();
+    const waiting = start('session', 'send', id, 'work 600000', '--wait', '--json');
+    await eventually(async () => JSON.stringify((await other.get(`${CITY}/session/${id}/transcript`)).body).includes('"working"'));
+    await ok('session', how, id);
+    const { code, stdout, stderr } = await waiting.exited;
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(/^svc session send: the turn was cut off \((lost|cancelled)\), .*send it again$/m),
+    ]);
+    expect(lines(stdout)).toEqual([
+      { session_id: id, message_id: expect.any(String), answer: 'working', stop_reason: expect.stringMatching(/^(lost|cancelled)$/) },
+    ]);
   });
 
   it('tells who waits for an answer that its message was taken back', async () => {

@@ -64,6 +64,26 @@ it('shows the answer of a session that the message makes, whatever of before is 
   expect([code, stderr, stdout]).toEqual([0, '', expect.stringMatching(/> hello\necho: hello/)]);
 }, 10_000);
 
+it('goes on after a turn that was cut off, says so, and fails', async () => {
+  const { code, stdout, stderr } = await attach('active', {
+    [SESSION]: (_request, response) => problem(response, 404, 'not_found: no session al-1'),
+    '/v0/city/alpha/agent/al-1': (_request, response) => json(response, { name: 'al-1' }),
+    [`${SESSION}/transcript`]: (_request, response) => json(response, {}),
+    [`${SESSION}/messages`]: ({ method }, response) =>
+      json(response, method === 'GET' ? { items: [{ id: 'm', request_id: 'r' }] } : { request_id: 'r', event_cursor: 'c' }),
+    [`${SESSION}/messages/m`]: (_request, response) => json(response, { id: 'm', status: 'delivered', stop_reason: 'lost' }),
+    [`${SESSION}/stream`]: (_request, response) =>
+      void stream(
+        response,
+        frame('2', 'structured', { operation: 'snapshot', structured_messages: said }) + frame('3', 'activity', { activity: 'idle' }),
+      ),
+  });
+  expect([code, stdout]).toEqual([1, expect.stringMatching(/echo: hello/)]);
+  expect(stderr).toBe(
+    'svc attach: the turn was cut off (lost), and its answer with it; send it again\nsvc attach: not every message was answered to its end\n',
+  );
+}, 10_000);
+
 it.each([
   ['a closed session', 'closed'],
   ['a session that has closed since', 'active'],

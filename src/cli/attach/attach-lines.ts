@@ -3,6 +3,7 @@ import type { SessionFrame } from '../../client/turns.js';
 import { failing, telling } from '../api.js';
 import { CliError, InterruptedError, oneLine } from '../errors.js';
 import { EXIT } from '../exit-codes.js';
+import { cutOff } from '../sessions/answer.js';
 import { respondCommand } from '../sessions/answers.js';
 import { ConversationView } from '../sessions/conversation-view.js';
 import { plain } from '../table.js';
@@ -35,6 +36,8 @@ interface End {
   last?: string;
   /** Whether a message was not delivered. */
   lost: boolean;
+  /** Whether the turn of one was cut off. */
+  half: boolean;
   failure?: { readonly error: unknown };
 }
 
@@ -57,7 +60,7 @@ export async function attachLines(attaching: Attaching): Promise<void> {
   const signal = AbortSignal.any([io.signal, done.signal]);
   const tell = (why: string): void => io.err(`${view.fresh()}${path}: ${plain(oneLine(why))}\n`);
   const shown = new Shown();
-  const end: End = { lost: false };
+  const end: End = { lost: false, half: false };
   const ended = (): void => {
     if (end.last !== undefined && shown.isOver(end.last)) done.abort();
   };
@@ -70,8 +73,8 @@ export async function attachLines(attaching: Attaching): Promise<void> {
     signal.addEventListener('abort', () => resolve(), { once: true });
   });
   let any = false;
-  // Whether a line is on its way.
-  let saying = false;
+  // The line that is on its way, and its turn.
+  let saying = Promise.resolve();
   // What is said before the stream has begun would be part of what was said before, of which `--tail` leaves out some.
   let begin = (): void => undefined;
   const begun = new Promise<void>((resolve) => {
@@ -100,23 +103,35 @@ export async function attachLines(attaching: Attaching): Promise<void> {
     }
     done.abort();
   };
+  const failed = (error: unknown): void => {
+    if (signal.aborted) return;
+    end.failure = { error };
+    done.abort();
+  };
   const ofProgram = async (): Promise<void> => {
     let sent: string | undefined;
-    for await (const line of lines) {
-      if (line.trim() === '') continue;
-      any = true;
-      saying = true;
+    const say = async (line: string): Promise<void> => {
       await begun;
       const turn = await conversation.send(line, { signal }).catch(failing(api));
-      saying = false;
       made();
       try {
-        sent = (await turn.answer({ signal })).messageId;
+        const { messageId, stopReason, isCutOff } = await turn.answer({ signal });
+        sent = messageId;
+        if (!isCutOff) return;
+        end.half = true;
+        tell(cutOff(stopReason));
       } catch (error) {
         if (!(error instanceof TurnLost)) return failing(api)(error);
         end.lost = true;
         tell(error.message);
       }
+    };
+    for await (const line of lines) {
+      if (line.trim() === '') continue;
+      any = true;
+      saying = say(line).catch(failed);
+      await saying;
+      if (signal.aborted) return;
     }
     if (!any && attaching.session === undefined)
       throw new CliError(`session ${name} is not there yet: its first message makes it`, EXIT.notFound);
@@ -124,11 +139,7 @@ export async function attachLines(attaching: Attaching): Promise<void> {
     else if (any) done.abort();
     ended();
   };
-  const sending = (io.typed === true ? ofPerson() : ofProgram()).catch((error: unknown) => {
-    if (signal.aborted) return;
-    end.failure = { error };
-    done.abort();
-  });
+  const sending = (io.typed === true ? ofPerson() : ofProgram()).catch(failed);
   const onPause = (ms: number, why: string): void => {
     if (why !== 'the stream ended') tell(`${why}; trying again in ${Math.ceil(ms / 1_000)} s`);
   };
@@ -140,9 +151,9 @@ export async function attachLines(attaching: Attaching): Promise<void> {
       if (frame.event === 'structured' || frame.event === 'heartbeat') begin();
       ended();
     }
-    // The stream of a closed session ends, with nothing in it perhaps, before it is known that it takes no line.
+    // The stream of a closed session ends, with nothing in it perhaps, before it is known that it takes no line, or has cut a turn off.
     begin();
-    if (saying) await sending;
+    await saying;
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {
@@ -153,4 +164,5 @@ export async function attachLines(attaching: Attaching): Promise<void> {
   if (io.signal.aborted) throw new InterruptedError();
   if (end.failure !== undefined) throw end.failure.error;
   if (end.lost) throw new CliError('not every message was delivered');
+  if (end.half) throw new CliError('not every message was answered to its end');
 }

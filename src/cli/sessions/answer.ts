@@ -5,13 +5,20 @@ import { printJson, type CityContext } from '../command.js';
 import { CliError, InterruptedError, TimedOutError } from '../errors.js';
 import { harmless, harmlessLine } from '../harmless.js';
 import type { Io } from '../io.js';
+import { defined } from '../values.js';
 
 export interface Answer {
   readonly session_id: string;
   readonly message_id: string;
   /** What the agent has said in the turn. */
   readonly answer: string;
+  /** How the turn has ended. */
+  readonly stop_reason?: string;
 }
+
+/** Of a turn that somebody, or a failure, has ended before the agent was done. */
+export const cutOff = (stopReason = ''): string =>
+  `the turn was cut off (${harmlessLine(stopReason)}), and its answer with it; send it again`;
 
 export interface Awaited {
   readonly session: string;
@@ -31,15 +38,16 @@ export function positionOf(api: Api, city: string, session: string): Promise<str
     });
 }
 
-/** Waits for the end of a message's turn. @throws CliError when it comes to nothing, InterruptedError at Ctrl-C */
-export async function answerTo({ api, city }: CityContext<object>, awaited: Awaited): Promise<Answer> {
+/** Waits for the end of a message's turn; `isWhole` unless it was cut off. @throws CliError when it comes to nothing, InterruptedError at Ctrl-C */
+export async function answerTo({ api, city }: CityContext<object>, awaited: Awaited): Promise<{ answer: Answer; isWhole: boolean }> {
   const { session, requestId, position, timeoutMs } = awaited;
   const limit = timeoutMs === undefined ? [] : [timeLimit(timeoutMs)];
   const signal = AbortSignal.any([api.signal, ...limit]);
   try {
     const turn = api.client.session(city, session).turn(requestId, position);
-    const { messageId, text } = await turn.answer({ signal });
-    return { session_id: session, message_id: messageId, answer: text };
+    const { messageId, text, stopReason, isCutOff } = await turn.answer({ signal });
+    const answer = { session_id: session, message_id: messageId, answer: text, ...defined({ stop_reason: stopReason }) };
+    return { answer, isWhole: !isCutOff };
   } catch (error) {
     if (api.signal.aborted) throw new InterruptedError(`interrupted; session ${session} goes on`);
     if (signal.aborted) throw new TimedOutError(`no answer within the time-out; session ${session} goes on`);

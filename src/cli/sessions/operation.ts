@@ -4,7 +4,8 @@ import { Progress } from '../cities/progress.js';
 import { printJson, withKey, type CityContext } from '../command.js';
 import { awaitEnding, tellEnding, timeoutOf } from '../ending.js';
 import { CliError } from '../errors.js';
-import { answerTo, tellAnswer } from './answer.js';
+import { EXIT } from '../exit-codes.js';
+import { answerTo, cutOff, tellAnswer } from './answer.js';
 import { tellStarts } from './starts.js';
 import { tellQuestions } from './questions.js';
 
@@ -58,9 +59,10 @@ export async function runOnSession(context: CityContext<WaitFlags>, run: Session
     }
     progress.enter('waiting for the answer');
     const left = deadline === undefined ? undefined : Math.max(1, deadline - Date.now());
-    const answer = await answerTo(context, { session, requestId: accepted.request_id, position, timeoutMs: left });
+    const { answer, isWhole } = await answerTo(context, { session, requestId: accepted.request_id, position, timeoutMs: left });
     progress.end();
     await tellAnswer(io, flags, answer);
+    if (!isWhole) throw new CliError(cutOff(answer.stop_reason), EXIT.failed);
   } finally {
     over.abort();
     progress.end();

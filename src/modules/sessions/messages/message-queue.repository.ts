@@ -3,13 +3,17 @@ import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { Database } from '../../../platform/database/database.js';
 import { fitted, fitting, wholePage, type Fitted } from '../../../platform/database/page-bytes.js';
 import type { Tx } from '../../../platform/database/transactions.js';
-import type { Dropped, EndedMessage, MessageRow, MessageSource, MessageStatus, NewMessage } from './message-row.js';
+import type { Dropped, EndedMessage, MessageRow, MessageSource, MessageStatus, NewMessage, ShownMessage } from './message-row.js';
 
 /** What became of a message, without what it says. */
 const ENDED = sql`m.pk, m.stream_id, m.session_pk, m.id, m.intent, m.source, m.reference, m.sender, m.epoch, m.request_id, m.status,
   m.generation, m.attempts, m.error_code, m.error_message, m.created_at, m.deliver_after, m.expires_at, m.ended_at`;
 const rowWith = (body: RawBuilder<string>): RawBuilder<unknown> => sql`${ENDED}, ${body} as body`;
 const ROW = rowWith(sql`m.body`);
+/** The entry of what was said has the id of its message. */
+const STOP_REASON = sql`(
+  select t.stop_reason from session_entries e join session_turns t on t.session_pk = e.session_pk and t.turn = e.turn
+  where e.session_pk = m.session_pk and e.entry_id = m.id) as stop_reason`;
 const DAY_MS = 24 * 60 * 60 * 1000;
 const after = (ms: number): RawBuilder<Date> => sql<Date>`clock_timestamp() + ${ms / 1000}::float8 * interval '1 second'`;
 
@@ -146,9 +150,9 @@ export class MessageQueueRepository {
   }
 
   /** A message that was sent to a session: its own, or of a later one of its configured name, to which messages are handed over. */
-  async byId(db: Kysely<Database>, session: { pk: number; stream_id: number }, id: string): Promise<MessageRow | undefined> {
-    const { rows } = await sql<MessageRow>`
-      select ${ROW} from session_messages m
+  async byId(db: Kysely<Database>, session: { pk: number; stream_id: number }, id: string): Promise<ShownMessage | undefined> {
+    const { rows } = await sql<ShownMessage>`
+      select ${ROW}, ${STOP_REASON} from session_messages m
       where m.stream_id = ${session.stream_id} and m.id = ${id} and (m.session_pk = ${session.pk} or exists (
         select from sessions s join sessions n on n.stream_id = s.stream_id and n.named_identity = s.named_identity and n.pk > s.pk
         where s.pk = ${session.pk} and n.pk = m.session_pk))`.execute(db);
@@ -171,14 +175,14 @@ export class MessageQueueRepository {
       limit,
       characters,
     }: { statuses?: readonly string[] | undefined; before?: number | undefined; limit: number; characters: number },
-  ): Promise<{ readonly rows: readonly MessageRow[]; readonly more: boolean }> {
+  ): Promise<{ readonly rows: readonly ShownMessage[]; readonly more: boolean }> {
     const found = sql`
       select r.*, octet_length(row_to_json(r)::text) as bytes from (
-      select ${rowWith(sql`left(m.body, ${characters})`)} from session_messages m where m.session_pk = ${sessionPk}
+      select ${rowWith(sql`left(m.body, ${characters})`)}, ${STOP_REASON} from session_messages m where m.session_pk = ${sessionPk}
         and (${statuses === undefined} or m.status = any(${[...(statuses ?? [])]}::text[]))
         and (${before ?? null}::bigint is null or m.pk < ${before ?? null}::bigint)
       order by m.pk desc limit ${limit + 1}) r`;
-    const { rows } = await sql<MessageRow & Fitted>`
+    const { rows } = await sql<ShownMessage & Fitted>`
       select p.* from (${fitting(found, sql`pk desc`, wholePage(limit))}) p order by p.pk desc`.execute(db);
     return fitted(rows);
   }

@@ -37,6 +37,12 @@ export interface MessageRow {
   readonly ended_at: Date | null;
 }
 
+/** A message as it is shown. */
+export interface ShownMessage extends MessageRow {
+  /** How the turn that it began has ended; null while that goes on, and without one. */
+  readonly stop_reason: string | null;
+}
+
 /** A message that has ended, or is about to, without its text: it may have a megabyte, and a queue many of them. */
 export type EndedMessage = Omit<MessageRow, 'body'>;
 

@@ -375,4 +375,26 @@ describe('the queue', () => {
     expect(await refusal(list({ cursor: 'v1:e30' }))).toMatch(/^400 invalid_cursor: /);
     expect(() => MessagesQuery.parse({ status: 'odd' })).toThrow();
   });
+
+  it('tells how the turn that it began has ended, once it has', async () => {
+    const session = await fixture.session();
+    for (const text of ['cut off', 'under way', 'queued']) await fixture.send(session, text);
+    for (const turn of [1, 2]) {
+      const { pk, id } = (await fixture.deliverNext(session.pk))!;
+      await sql`insert into session_entries (session_pk, seq, rev, entry_id, epoch, generation, turn, kind, role, status, blocks)
+        values (${session.pk}, ${pk}, ${pk}, ${id}, 1, 1, ${turn}, 'message', 'user', 'final', '[]')`.execute(fixture.db);
+    }
+    await sql`insert into session_turns (session_pk, turn, stream_id, generation, ended_at, stop_reason)
+      values (${session.pk}, 1, ${session.stream_id}, 1, now(), 'lost'), (${session.pk}, 2, ${session.stream_id}, 1, null, null)`.execute(
+      fixture.db,
+    );
+    const { value } = await fixture.a.list.list(fixture.city, session.id, MessagesQuery.parse({}));
+    const ends = value.items.map(({ message, stop_reason: how }) => [message, how]);
+    expect(ends).toEqual([
+      ['queued', undefined],
+      ['under way', undefined],
+      ['cut off', 'lost'],
+    ]);
+    expect(await fixture.a.list.get(fixture.city, session.id, value.items[2]!.id)).toMatchObject({ stop_reason: 'lost' });
+  });
 });

@@ -1,8 +1,8 @@
-import type { MessageRow } from './message-row.js';
+import type { ShownMessage } from './message-row.js';
 import type { SessionMessageRecord } from './messages.schemas.js';
 
 /** `cut` bounds the text, in characters. */
-export function toMessageRecord(row: MessageRow, cut = Infinity): SessionMessageRecord {
+export function toMessageRecord(row: ShownMessage, cut = Infinity): SessionMessageRecord {
   const delayed = row.deliver_after.getTime() > row.created_at.getTime();
   return {
     id: row.id,
@@ -19,6 +19,7 @@ export function toMessageRecord(row: MessageRow, cut = Infinity): SessionMessage
     expires_at: row.expires_at.toISOString(),
     ...(row.ended_at === null ? {} : { ended_at: row.ended_at.toISOString() }),
     ...(row.generation === null ? {} : { generation: row.generation }),
+    ...(row.stop_reason === null ? {} : { stop_reason: row.stop_reason }),
     ...(row.error_code === null ? {} : { error_code: row.error_code }),
     ...(row.error_message === null ? {} : { error_message: row.error_message }),
   };

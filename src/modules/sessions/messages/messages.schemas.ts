@@ -46,6 +46,10 @@ export const SessionMessageRecord = contract(
     expires_at: z.string().meta({ description: 'Undelivered until then it is dropped.' }),
     ended_at: z.string().optional(),
     generation: int64.optional().meta({ description: 'The process that it was given to.' }),
+    stop_reason: z
+      .string()
+      .optional()
+      .describe('How its turn has ended: what the agent says, `failed`, or `lost` with its process. Absent before, and without a turn.'),
     error_code: z.string().optional(),
     error_message: z.string().optional(),
   }),
