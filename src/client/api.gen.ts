@@ -9183,6 +9183,8 @@ export interface components {
              * @enum {string}
              */
             status: "queued" | "in_flight" | "delivered" | "unconfirmed" | "failed" | "cancelled" | "expired";
+            /** @description How its turn has ended: what the agent says, `failed`, or `lost` with its process. Absent before, and without a turn. */
+            stop_reason?: string;
             /** @description True when `message` was cut. */
             truncated?: boolean;
         };
