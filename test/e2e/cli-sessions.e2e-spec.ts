@@ -86,7 +86,8 @@ describe('svc session', () => {
     const first = await run(['attach', 'mayor'], { input: 'hi\n' });
     expect([first.code, first.stdout]).toEqual([0, expect.stringContaining('> hi\necho: hi\n')]);
     expect(await session('mayor')).toMatchObject({ alias: 'mayor', configured_named_session: true });
-    expect(await ok('session', 'send', 'mayor', 'again', '--wait')).toBe('echo: again\n');
+    const [answer] = lines(await ok('session', 'send', 'mayor', 'again', '--wait', '--json'));
+    expect(answer).toMatchObject({ session_id: expect.stringMatching(/^al-\d+$/), answer: 'echo: again' });
     expect(lines(await ok('session', 'list', '--template', 'mayor', '--json'))).toHaveLength(1);
   });
 

@@ -48,7 +48,7 @@ export function addSend(session: Command, io: Io): void {
             ? api.http.POST('/v0/city/{cityName}/session/{id}/messages', { params, body: { message }, signal })
             : api.http.POST('/v0/city/{cityName}/session/{id}/submit', { params, body: { message, intent }, signal }),
         ).catch(answerFirst(name));
-        return { accepted, session: name, position };
+        return { accepted, session: accepted.session_id ?? name, position };
       },
       success: (payload) => ((payload as { queued?: boolean }).queued === true ? `queued for ${name}` : `delivered to ${name}`),
     });
