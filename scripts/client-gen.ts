@@ -1,17 +1,30 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 
 /**
- * The second half of `npm run client:gen`: which operations of the document take an idempotency key. Types are gone when a program runs,
- * and the client has to know which calls it may repeat.
+ * The second half of `npm run client:gen`: which operations of the document take an idempotency key, and what lists call their items. Types
+ * are gone when a program runs, and the client has to know which calls it may repeat, and what of an answer is a page.
  */
 interface Parameter {
   readonly in?: string;
   readonly name?: string;
   readonly $ref?: string;
 }
+interface Schema {
+  readonly $ref?: string;
+  readonly type?: string;
+  readonly anyOf?: readonly Schema[];
+  readonly properties?: Readonly<Record<string, Schema>>;
+}
+interface Operation {
+  readonly parameters?: readonly Parameter[];
+  readonly responses?: Readonly<Record<string, { readonly content?: Readonly<Record<string, { readonly schema: Schema }>> }>>;
+}
 interface Document {
-  readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly parameters?: readonly Parameter[] }>>>>;
-  readonly components: { readonly parameters?: Readonly<Record<string, Parameter>> };
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: {
+    readonly parameters?: Readonly<Record<string, Parameter>>;
+    readonly schemas?: Readonly<Record<string, Schema>>;
+  };
 }
 const root = new URL('../', import.meta.url);
 const { paths, components } = JSON.parse(readFileSync(new URL('openapi/openapi.json', root), 'utf8')) as Document;
@@ -33,5 +46,35 @@ writeFileSync(
   `/** Made by \`npm run client:gen\`: the operations that take an idempotency key. */
 export const KEYED: ReadonlySet<string> = new Set([
 ${keyed.map((operation) => `  '${operation}',\n`).join('')}]);
+`,
+);
+
+const shapeOf = (schema: Schema = {}): Schema =>
+  schema.$ref === undefined ? schema : shapeOf(components.schemas?.[schema.$ref.split('/').at(-1)!]);
+const isArray = (schema: Schema): boolean => {
+  const { type, anyOf = [] } = shapeOf(schema);
+  return type === 'array' || anyOf.some(isArray);
+};
+/** What of a page goes on with the next one; undefined of what has no pages. */
+function itemsOf(path: string): string | undefined {
+  const { properties = {} } = shapeOf(paths[path]!.get?.responses?.['200']?.content?.['application/json']?.schema);
+  if (properties.next_cursor === undefined) return undefined;
+  const arrays = Object.keys(properties).filter((name) => isArray(properties[name]!));
+  // Its name is in the path, or it is what an answer has beside lists that are whole.
+  const said = ['items', path.split('/').at(-1)!, 'values'].find((name) => arrays.includes(name));
+  const found = said ?? (arrays.length === 1 ? arrays[0] : undefined);
+  if (found === undefined) throw new Error(`${path}: which of ${arrays.join(', ') || 'no array'} is the list?`);
+  return found;
+}
+const lists = Object.keys(paths)
+  .sort()
+  .map((path) => [path, itemsOf(path)] as const)
+  .filter(([, name]) => name !== undefined && name !== 'items');
+
+writeFileSync(
+  new URL('src/client/lists.gen.ts', root),
+  `/** Made by \`npm run client:gen\`: what the pages of a list call its items, where that is not \`items\`. */
+export const LISTS = {
+${lists.map(([path, name]) => `  '${path}': '${name}',\n`).join('')}} as const;
 `,
 );

@@ -5,6 +5,7 @@ import { Conversation } from './conversation.js';
 import { EventStream, feedOf, type EventsOptions, type SomeEvent } from './events.js';
 import { KEYED } from './keyed.gen.js';
 import { Limit, LimitedRequest } from './limit.js';
+import { LISTS } from './lists.gen.js';
 import { itemsOf, type ListPage } from './pages.js';
 import { ConnectionError, problemOf, ProtocolError } from './problems.js';
 import { LONGEST_MS } from './sleep.js';
@@ -26,7 +27,9 @@ export interface ConnectOptions {
   readonly fetch?: typeof globalThis.fetch;
 }
 
-type Paged<T> = T extends { items?: readonly (infer I)[] | null | undefined } ? I : never;
+type ListName<P> = P extends keyof typeof LISTS ? (typeof LISTS)[P] : 'items';
+/** What a list has; nothing, where the answer is no list. */
+type Item<P extends PathsWith<'get'>> = Data<P, 'get'> extends { [N in ListName<P>]?: readonly (infer I)[] | null | undefined } ? I : never;
 type Query = { readonly query?: object };
 
 const RETRY_MS = 20_000;
@@ -103,12 +106,18 @@ export class Client implements Caller {
     return (await this.call('delete', path, ...given)).data;
   }
 
-  /** The items of a list, page by page as they are wanted. `limit` of the query is how many a page has. */
-  items<P extends PathsWith<'get'>>(path: P, ...given: Given<Options<P, 'get'>>): AsyncGenerator<Paged<Data<P, 'get'>>, void, undefined> {
+  /**
+   * The items of a list, whatever its pages call them, page by page as they are wanted. `limit` of the query is how many a page has. @throws
+   * ProtocolError where the answer is no list; as `call`
+   */
+  items<P extends PathsWith<'get'>>(path: P, ...given: Given<Options<P, 'get'>>): AsyncGenerator<Item<P>, void, undefined> {
     const options = (given[0] ?? {}) as Options<P, 'get'> & Query;
+    const name = (LISTS as Readonly<Record<string, string>>)[path] ?? 'items';
     return itemsOf(async (page) => {
       const asked = [{ ...options, query: { ...options.query, ...page } }] as unknown as Given<Options<P, 'get'>>;
-      return (await this.get(path, ...asked)) as ListPage<Paged<Data<P, 'get'>>>;
+      const data = ((await this.get(path, ...asked)) ?? {}) as Readonly<Record<string, unknown>>;
+      if (name === 'items' && data.items === undefined) throw new ProtocolError(`GET ${path} is no list: its answer has no items`);
+      return { ...data, items: data[name] } as ListPage<Item<P>>;
     });
   }
 

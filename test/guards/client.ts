@@ -724,6 +724,22 @@ export const CLIENT: readonly Guard[] = [
     name: 'tells its turn',
   },
   {
+    guard: 'What a list calls its items, the library knows from the document.',
+    file: 'src/client/client.ts',
+    find: '{ ...data, items: data[name] }',
+    replace: '{ ...data, items: data.items }',
+    test: 'src/client/lists.spec.ts',
+    name: 'is read to its end',
+  },
+  {
+    guard: 'What is no list is not taken for an empty one.',
+    file: 'src/client/client.ts',
+    find: "if (name === 'items' && data.items === undefined) throw",
+    replace: "if (name === 'items' && data.items === '') throw",
+    test: 'src/client/lists.spec.ts',
+    name: 'is no list',
+  },
+  {
     guard: 'Half an answer is told from a whole one.',
     file: 'src/client/conversation.ts',
     find: 'isCutOff: CUT_OFF.has(stopReason) }',
