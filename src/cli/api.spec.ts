@@ -85,7 +85,9 @@ describe('a change whose answer is lost', () => {
   let server: TestServer;
   afterEach(() => server.close());
   const run = async (handler: Handler, ...args: string[]): Promise<FakeIo & { code?: number }> => {
-    const routes = ['beads', 'convoys', 'beads/index', 'bead/a-1/close'].map((name) => [`/v0/city/alpha/${name}`, handler] as const);
+    const routes = ['beads', 'waits', 'convoys', 'beads/index', 'bead/a-1/close'].map(
+      (name) => [`/v0/city/alpha/${name}`, handler] as const,
+    );
     server = await testServer(Object.fromEntries(routes));
     const io = fakeIo();
     return Object.assign(io, { code: await runCli([...args, '--city', 'alpha', '--api', server.url], io) });
@@ -102,6 +104,27 @@ describe('a change whose answer is lost', () => {
     ]);
     await runCli([...CREATE, '--city', 'alpha', '--api', server.url, '--idempotency-key', key], fakeIo());
     expect(server.requests.map(({ headers }) => headers['idempotency-key'])).toEqual([key, key]);
+  });
+
+  it.each([
+    ['beads', ['bead', 'create', 'later'], '--defer'],
+    ['waits', ['wait', 'create', '--session', 'worker', '--manual'], '--expires-at'],
+  ])('is repeated with the time that was sent of %s, not with a duration from now', async (_what, args, flag) => {
+    const io = await run(
+      (request, response, nth) => (nth === 1 ? lost(request, response, nth) : json(response, { id: 'a-1' })),
+      ...args,
+      flag,
+      '2h',
+    );
+    const words = /repeat it with `(.*)`\n$/.exec(io.stderr)![1]!.split(' ');
+    expect(words).toEqual([
+      flag,
+      expect.stringMatching(/^\d{4}-.*Z$/),
+      '--idempotency-key',
+      server.requests[0]!.headers['idempotency-key'],
+    ]);
+    expect(await runCli([...args, flag, '2h', ...words, '--city', 'alpha', '--api', server.url], fakeIo())).toBe(0);
+    expect(server.requests[1]!.body).toBe(server.requests[0]!.body);
   });
 
   it('is told so where a proxy says that nobody has answered it', async () => {

@@ -37,9 +37,9 @@ async function programFor(args: readonly string[], io: Io): Promise<Command> {
 
 /** How something is repeated of which nobody knows whether it was done: the key that was sent was made for this one call. */
 function again(error: unknown, { options }: Command): string {
-  const key = error instanceof CliError ? error.sentKey : undefined;
+  const { sentKey: key, sentWords: words } = error instanceof CliError ? error : {};
   if (key === undefined || !options.some(({ long }) => long === '--idempotency-key')) return '';
-  return `; repeat it with \`--idempotency-key ${plain(key)}\``;
+  return `; repeat it with \`${words === undefined ? '' : `${plain(words)} `}--idempotency-key ${plain(key)}\``;
 }
 
 /** Runs one command line (without `node` and the script) and returns its exit code. Never throws. */

@@ -2,6 +2,8 @@
 export class CliError extends Error {
   /** Under which a request was sent of which nobody knows what has become: under the same one it is carried out once. */
   sentKey?: string | undefined;
+  /** What is said with that key instead of the words that were typed: they would mean something else the next time. */
+  sentWords?: string | undefined;
 
   constructor(
     message: string,
@@ -13,6 +15,14 @@ export class CliError extends Error {
     this.name = 'CliError';
   }
 }
+
+/** For what is sent otherwise than it was typed (`2h` as a time): `.catch(sentAs('--defer 2026-…'))`. */
+export const sentAs =
+  (words: string | undefined) =>
+  (error: unknown): never => {
+    if (error instanceof CliError) error.sentWords = words;
+    throw error;
+  };
 
 /** Nobody answers at the address, or the connection broke. */
 export class UnreachableError extends CliError {}
@@ -40,6 +50,7 @@ export class ApiError extends CliError {
   saying(message: string): ApiError {
     const same = new ApiError(message, this.status, this.code, this.retryAfterMs, { cause: this.cause });
     same.sentKey = this.sentKey;
+    same.sentWords = this.sentWords;
     same.isOpen = this.isOpen;
     return same;
   }

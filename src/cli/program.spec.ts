@@ -106,6 +106,10 @@ describe('wrong command lines', () => {
     [['bead', 'create', 't', '--city', 'a', '--description', 'x', '--description-file', '-'], 'are mutually exclusive\n'],
     [['bead', 'create', 't', '--city', 'a', '--defer', 'soon'], 'svc bead create: --defer: not a time: soon'],
     [['bead', 'create', 't', '--city', 'a', '--defer', '2h', '--idempotency-key', 'k'], '--defer: with --idempotency-key give a time'],
+    [
+      ['wait', 'create', '--session', 's', '--manual', '--city', 'a', '--expires-at', '2h', '--idempotency-key', 'k'],
+      '--expires-at: with --idempotency-key give a time',
+    ],
     [['bead', 'update', 'a-1', '--city', 'a'], 'svc bead update: nothing to change'],
     [['bead', 'update', 'a-1', 'a-2', '--title', 'x', '--if-match', '1', '--city', 'a'], '--if-match is the revision of one bead'],
     [['bead', 'delete', 'a-1', '--force', '--city', 'a'], 'svc bead delete: --force belongs to --hard\n'],

@@ -84,6 +84,16 @@ export function instantOf(flag: string, text: string, ahead: boolean, now = Date
   return instant(flag, text, NaN);
 }
 
+/**
+ * An instant of a call that has an idempotency key: not a duration, with which the call would be another one when it is repeated.
+ *
+ * @throws CliError
+ */
+export function timeOf(flag: string, text: string): string {
+  if (parseDuration(text) !== undefined) throw wrong(`${flag}: with --idempotency-key give a time instead of a duration`);
+  return instantOf(flag, text, true);
+}
+
 function instant(flag: string, text: string, ms: number): string {
   const date = new Date(ms);
   if (Number.isNaN(date.getTime())) throw wrong(`${flag}: not a time: ${text} (write 2026-03-01, 2026-03-01T09:00:00Z, 2h or 7d)`);

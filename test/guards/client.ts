@@ -724,6 +724,22 @@ export const CLIENT: readonly Guard[] = [
     name: 'tells its turn',
   },
   {
+    guard: 'What is repeated under its key is what was sent, not what the words that were typed mean by then.',
+    file: 'src/cli/cli.ts',
+    find: "words === undefined ? ''",
+    replace: "words === undefined || words !== '' ? ''",
+    test: 'src/cli/api.spec.ts',
+    name: 'with the time that was sent',
+  },
+  {
+    guard: 'A duration is another time when a call is repeated.',
+    file: 'src/cli/values.ts',
+    find: 'if (parseDuration(text) !== undefined) throw',
+    replace: "if (parseDuration(text) !== undefined && text === '') throw",
+    test: 'src/cli/program.spec.ts',
+    name: '"--defer","2h","--idempotency-key"',
+  },
+  {
     guard: 'What a list calls its items, the library knows from the document.',
     file: 'src/client/client.ts',
     find: '{ ...data, items: data[name] }',

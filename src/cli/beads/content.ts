@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import { collect, type CityContext } from '../command.js';
-import { CliError } from '../errors.js';
-import { defined, instantOf, numberOf, pairsOf, textOf } from '../values.js';
+import { defined, instantOf, numberOf, pairsOf, textOf, timeOf } from '../values.js';
 import { INDEFINITELY } from './view.js';
 
 /** The flags that making and changing a bead have in common. */
@@ -37,8 +36,7 @@ export const withContent = (command: Command): Command =>
  */
 export function deferral(text: string, keyed = false): string {
   if (text === 'indefinitely') return INDEFINITELY;
-  if (keyed && !/^\d{4}-/.test(text)) throw new CliError('--defer: with --idempotency-key give a time instead of a duration');
-  return instantOf('--defer', text, true);
+  return keyed ? timeOf('--defer', text) : instantOf('--defer', text, true);
 }
 
 /** The members of a body that those flags make. */

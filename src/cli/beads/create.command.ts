@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { ask } from '../api.js';
 import { cityCommand, cityContextOf, collect, keyHeader, printJson, withExamples, withKey } from '../command.js';
+import { sentAs } from '../errors.js';
 import type { Io } from '../io.js';
 import { defined } from '../values.js';
 import { contentOf, deferral, withContent, type WriteFlags } from './content.js';
@@ -43,7 +44,9 @@ export function addCreate(bead: Command, io: Io): void {
       }),
     };
     const params = { path: { cityName: city }, header: keyHeader(flags) };
-    const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/beads', { params, body, signal }));
+    const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/beads', { params, body, signal })).catch(
+      sentAs(until === undefined ? undefined : `--defer ${until}`),
+    );
     return flags.json === true ? printJson(io, data) : io.out(`${data.id}\n`);
   });
 }

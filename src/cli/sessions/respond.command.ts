@@ -3,13 +3,13 @@ import { ask, type Api } from '../api.js';
 import { cityCommand, cityContextOf, contextOf, flagsOf, keyHeader, pathOf, withExamples, withKey } from '../command.js';
 import { nameOf, told } from '../edits.js';
 import { harmlessLine } from '../harmless.js';
-import { CliError } from '../errors.js';
+import { CliError, sentAs } from '../errors.js';
 import type { Io } from '../io.js';
 import { list, withLimit, type ListFlags } from '../listing.js';
 import { table } from '../table.js';
 import { age } from '../duration.js';
 import { defined } from '../values.js';
-import { answerOf } from './answers.js';
+import { answerOf, quoted } from './answers.js';
 import type { Question } from '../../client/turns.js';
 import { questionsOf } from './questions.js';
 
@@ -39,10 +39,14 @@ export function addRespond(session: Command, io: Io): void {
     const context = await cityContextOf<Flags>(action, io);
     const { api, city, flags } = context;
     const path = { cityName: city, id: nameOf('a session', name) };
-    const chosen = /^\d+$/.test(answer) ? await numbered(api, path, answer, flags.request) : { action: answer };
+    const chosen = /^\d+$/.test(answer) ? await numbered(api, path, answer, flags) : { action: answer };
     const body = { ...chosen, ...defined({ request_id: flags.request, text: flags.text }) };
     const params = { path, header: keyHeader(flags) };
-    const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/session/{id}/respond', { params, body, signal }));
+    // Once it is answered no number means anything any more.
+    const words = 'request_id' in chosen ? `${quoted(body.action)} --request ${quoted(chosen.request_id)}` : undefined;
+    const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/session/{id}/respond', { params, body, signal })).catch(
+      sentAs(words),
+    );
     await told(context, name, data, `is answered: ${body.action}`);
   });
 }
@@ -57,10 +61,12 @@ async function numbered(
   api: Api,
   path: Path,
   answer: string,
-  request: string | undefined,
+  { request, idempotencyKey }: Flags,
 ): Promise<{ action: string; request_id: string }> {
   const open = await questionsOf(api, path);
   const question = request === undefined ? open[0] : open.find(({ request_id: id }) => id === request);
+  // What is repeated under its key may have been answered by it.
+  if (question === undefined && request !== undefined && idempotencyKey !== undefined) return { action: answer, request_id: request };
   if (question === undefined) throw new CliError(`${path.id} asks nothing${request === undefined ? '' : ` under ${request}`} now`);
   if (request === undefined && open.length > 1) throw new CliError(`${path.id} asks ${open.length} things: say which with --request`);
   const { choices = [] } = question;

@@ -33,6 +33,28 @@ it('answers with the choice of a number, and says which there are where it has n
 });
 
 it.each([
+  ['2', LABELS, "choice-2 --request 'q 1'"],
+  ['7', [], "7 --request 'q 1'"],
+])('says of %s whose answer is lost how it is said again', async (answer, labels, words) => {
+  const choices = labels.map((label, i) => ({ id: `choice-${i + 1}`, label }));
+  const question = { request_id: 'q 1', kind: 'approval', ...(choices.length === 0 ? {} : { choices }) };
+  server = await testServer({
+    [`${SESSION}/pending`]: (_request, response, nth) =>
+      json(response, nth === 1 ? { supported: true, pending: question } : { supported: true }),
+    [`${SESSION}/respond`]: (request, response, nth) =>
+      nth === 1 ? request.socket.destroy() : json(response, { status: 'accepted', id: 'login' }),
+  });
+  const io = fakeIo();
+  const run = (args: readonly string[]) => runCli(['session', 'respond', 'login', ...args, '--city', 'alpha', '--api', server.url], io);
+  expect(await run([answer])).toBe(5);
+  const key = server.requests.find(({ line }) => line.startsWith('POST'))!.headers['idempotency-key'] as string;
+  expect(io.stderr).toContain(`; repeat it with \`${words} --idempotency-key ${key}\``);
+  expect(await run([words.split(' ')[0]!, '--request', 'q 1', '--idempotency-key', key])).toBe(0);
+  const [first, again] = server.requests.filter(({ line }) => line.startsWith('POST'));
+  expect([again!.body, again!.headers['idempotency-key']]).toEqual([first!.body, key]);
+});
+
+it.each([
   ['9', LABELS],
   ['7', []],
 ])('sends %s where it is a word of its own, or anything does', async (answer, labels) => {

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { ask } from '../api.js';
 import { cityCommand, cityContextOf, collect, keyHeader, printJson, withExamples, withKey } from '../command.js';
-import { CliError } from '../errors.js';
+import { CliError, sentAs } from '../errors.js';
 import type { Io } from '../io.js';
-import { defined, durationText, instantOf } from '../values.js';
+import { defined, durationText, instantOf, timeOf } from '../values.js';
 
 interface Flags {
   readonly session?: string;
@@ -42,6 +42,13 @@ export function addCreate(wait: Command, io: Io): void {
     if ((flags.for !== undefined) === (flags.manual === true)) throw new CliError('give either --for or --manual');
     if (flags.timeout !== undefined && flags.expiresAt !== undefined)
       throw new CliError('--timeout and --expires-at are mutually exclusive');
+    const expires = flags.expiresAt;
+    const until =
+      expires === undefined
+        ? undefined
+        : flags.idempotencyKey === undefined
+          ? instantOf('--expires-at', expires, true)
+          : timeOf('--expires-at', expires);
     const body = {
       session,
       kind: flags.manual === true ? ('manual' as const) : ('deps' as const),
@@ -51,11 +58,13 @@ export function addCreate(wait: Command, io: Io): void {
         note: flags.note,
         title: flags.title,
         timeout: flags.timeout === undefined ? undefined : durationText('--timeout', flags.timeout),
-        expires_at: flags.expiresAt === undefined ? undefined : instantOf('--expires-at', flags.expiresAt, true),
+        expires_at: until,
       }),
     };
     const params = { path: { cityName: city }, header: keyHeader(flags) };
-    const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/waits', { params, body, signal }));
+    const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/waits', { params, body, signal })).catch(
+      sentAs(until === undefined ? undefined : `--expires-at ${until}`),
+    );
     return flags.json === true ? printJson(io, data) : io.out(`${data.id}\n`);
   });
 }
