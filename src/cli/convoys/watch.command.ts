@@ -7,7 +7,7 @@ import { CliError, InterruptedError } from '../errors.js';
 import type { Io } from '../io.js';
 import { TOGETHER_MS } from '../listing.js';
 import { pausesOf, untilAnswered } from '../pauses.js';
-import { cut, plain } from '../table.js';
+import { cut, plain, widthOf } from '../table.js';
 
 interface Flags {
   readonly json?: boolean;
@@ -64,11 +64,13 @@ async function read({ api, city }: CityContext<Flags>, id: string): Promise<Seen
 
 const BAR = 20;
 
-/** `al-20 [open] The parser  ████████░░░░ 2 of 5`. */
-function headOf({ convoy, members }: Seen): string {
+/** `al-20 [open] The parser  ████████░░░░ 2 of 5`, in one row of a terminal: what is drawn over is counted by its lines. */
+function headOf({ convoy, members }: Seen, width = Infinity): string {
   const closed = members.filter(({ status }) => status === 'closed').length;
   const full = members.length === 0 ? 0 : Math.round((closed / members.length) * BAR);
-  return `${plain(`${convoy.id} [${convoy.status}] ${convoy.title}`)}  ${'█'.repeat(full)}${'░'.repeat(BAR - full)} ${closed} of ${members.length}`;
+  const progress = `  ${'█'.repeat(full)}${'░'.repeat(BAR - full)} ${closed} of ${members.length}`;
+  const about = plain(`${convoy.id} [${convoy.status}] ${convoy.title}`);
+  return cut(`${cut(about, Math.max(1, width - widthOf(progress)))}${progress}`, width);
 }
 
 const MARKS: Readonly<Record<string, string>> = { closed: '✓', in_progress: '●' };
@@ -81,7 +83,7 @@ function lineOf(member: Bead): string {
 function tree(seen: Seen, io: Io): string {
   const last = seen.members.length - 1;
   const lines = seen.members.map((member, n) => cut(`${n === last ? '└─' : '├─'} ${lineOf(member)}`, io.width ?? Infinity));
-  return [headOf(seen), ...lines].map((line) => `${line}\n`).join('');
+  return [headOf(seen, io.width), ...lines].map((line) => `${line}\n`).join('');
 }
 
 type Drawing = (seen: Seen) => Promise<void>;

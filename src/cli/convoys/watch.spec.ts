@@ -10,6 +10,28 @@ describe('a convoy that is watched', () => {
   let server: TestServer;
   afterEach(() => server.close());
 
+  it('is drawn over itself also with a title that is longer than the terminal is wide', async () => {
+    const head = (status: string, closed: number) => ({ convoy: { ...bead('al-1', status), title: 'A title of many words' }, closed });
+    server = await testServer({
+      [`${CITY}/events`]: (_request, response) => json(response, { items: [] }, { 'x-svc-index': '5' }),
+      [`${CITY}/events/stream`]: (_request, response) =>
+        stream(response, frame('6', 'event', anEvent(6, { type: 'bead.closed', subject: 'al-2' }))),
+      [`${CITY}/convoy/al-1`]: (_request, response, nth) => {
+        const { convoy, closed } = nth === 1 ? head('open', 0) : head('closed', 1);
+        json(
+          response,
+          { convoy, children: [bead('al-2', convoy.status)], progress: { total: 1, closed } },
+          { 'x-svc-index': `${4 + nth}` },
+        );
+      },
+    });
+    const io = fakeIo({ env: { SVC_API_URL: server.url, SVC_CITY: 'alpha' }, interactive: true, width: 45, height: 24 });
+    expect(await runCli(['convoy', 'watch', 'al-1'], io)).toBe(0);
+    const [first, again] = io.stdout.split('\u001b[2A\u001b[J');
+    expect(first).toBe(`al-1 [open] A t…  ${'░'.repeat(20)} 0 of 1\n└─ ○ al-2 [open] al-2\n`);
+    expect(again).toBe(`al-1 [closed] A…  ${'█'.repeat(20)} 1 of 1\n└─ ✓ al-2 [closed] al-2\n`);
+  });
+
   // Guard: every bead of the city that changed had the whole convoy read, one after the other.
   it('is read once for what happens together', async () => {
     const happened = (seq: number): string => frame(`${seq}`, 'event', anEvent(seq, { type: 'bead.updated', subject: 'al-9' }));

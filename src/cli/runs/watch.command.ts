@@ -1,11 +1,13 @@
 import type { Command } from 'commander';
+import { sleep } from '../../client/sleep.js';
 import { ask, type Schemas } from '../api.js';
 import { cityCommand, cityContextOf, printJson, withExamples, type CityContext } from '../command.js';
 import { CliError, InterruptedError } from '../errors.js';
 import { hinted } from '../identity.js';
 import type { Io } from '../io.js';
+import { TOGETHER_MS } from '../listing.js';
 import { untilAnswered } from '../pauses.js';
-import { plain } from '../table.js';
+import { cut, plain } from '../table.js';
 import { aboutUnits, opening, OVER, stepTree, type Run, type Step } from './view.js';
 
 interface Seen {
@@ -29,6 +31,9 @@ export function addWatch(run: Command, io: Io): void {
     while (!OVER.includes(seen.run.status) && !io.signal.aborted) {
       const { index } = seen;
       await untilAnswered(io, context.path, () => moved(context, index));
+      // What happens in the city comes together, and most of it is about other things.
+      await sleep(TOGETHER_MS, io.signal);
+      if (io.signal.aborted) break;
       seen = await untilAnswered(io, context.path, () => read(context, id));
       await drawing(seen);
     }
@@ -68,7 +73,7 @@ export function drawingOn(io: Io): Drawing {
   const told = lines(io);
   return async (seen) => {
     const { run, steps } = seen;
-    const text = `${headOf(run)}${stepTree(steps, io.width)}`;
+    const text = `${headOf(run, io.width)}${stepTree(steps, io.width)}`;
     const rows = text.split('\n').length - 1;
     over &&= rows < (io.height ?? Infinity);
     if (!over) return told(seen);
@@ -77,7 +82,8 @@ export function drawingOn(io: Io): Drawing {
   };
 }
 
-const headOf = ({ run_id: id, status, title }: Run): string => `${plain(`${id} [${status}] ${title}`)}\n`;
+/** One row of a terminal: what is drawn over is counted by its lines. */
+const headOf = ({ run_id: id, status, title }: Run, width = Infinity): string => `${cut(plain(`${id} [${status}] ${title}`), width)}\n`;
 
 /** The whole tree once, then what changes. */
 function lines(io: Io): Drawing {
@@ -86,7 +92,7 @@ function lines(io: Io): Drawing {
   return async (seen) => {
     const { run, steps } = seen;
     const news = changes(steps);
-    if (first) await io.out(`${headOf(run)}${stepTree(steps, io.width)}`);
+    if (first) await io.out(`${headOf(run, io.width)}${stepTree(steps, io.width)}`);
     else
       for (const step of news) await io.out(`${plain(`${step.id} [${step.status}] ${step.title}${aboutUnits(step)}${opening(step)}`)}\n`);
     if (OVER.includes(run.status)) await io.out(headOf(run));

@@ -42,6 +42,16 @@ describe('a run that is watched', () => {
     );
   });
 
+  it('is drawn over itself also with a title that is longer than the terminal is wide', async () => {
+    const io = fakeIo({ interactive: true, width: 20, height: 24 });
+    const draw = drawingOn(io);
+    const long = { ...at('active', 'pending'), run: { ...run('active'), title: 'A title of many words' } };
+    await draw(long);
+    await draw(long);
+    const tree = 'al-1 [active] A tit…\n└─ ○ s1 [pending] s1\n';
+    expect(io.stdout).toBe(`${tree}\u001b[2A\u001b[J${tree}`);
+  });
+
   it('waits for an answer for longer than the service may take for it', async () => {
     let asked: { limitMs: number | undefined; wait: string } | undefined;
     const GET = (_path: string, { params, signal }: { params: { query: { wait: string } }; signal: AbortSignal }) => {
@@ -51,6 +61,26 @@ describe('a run that is watched', () => {
     await moved({ api: { http: { GET } }, city: 'alpha' } as unknown as CityContext<never>, '7');
     // It adds up to a sixteenth, and looks before and after.
     expect(asked!.limitMs).toBeGreaterThan(1_000 * parseInt(asked!.wait, 10) * (17 / 16) + 5_000);
+  });
+});
+
+describe('a run of a busy city', () => {
+  let server: TestServer;
+  afterEach(() => server.close());
+
+  it('is read once for what happens together', async () => {
+    let status: Run['status'] = 'active';
+    server = await testServer({
+      '/v0/city/alpha/runs/al-1': (_request, response) => json(response, run(status), { 'x-svc-index': '1' }),
+      '/v0/city/alpha/runs/al-1/steps': (_request, response) => json(response, { steps: [] }),
+      '/v0/city/alpha/molecules': (_request, response) => {
+        json(response, { items: [] });
+        setTimeout(() => (status = 'completed'), 50);
+      },
+    });
+    const io = fakeIo({ env: { SVC_API_URL: server.url, SVC_CITY: 'alpha' } });
+    expect(await runCli(['run', 'watch', 'al-1'], io)).toBe(0);
+    expect(server.requests.filter(({ line }) => line === 'GET /v0/city/alpha/runs/al-1')).toHaveLength(2);
   });
 });
 
