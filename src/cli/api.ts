@@ -1,8 +1,9 @@
 import type { Schemas } from '../client/calls.js';
 import { Client, type ConnectOptions } from '../client/client.js';
 import { Limit } from '../client/limit.js';
-import { AGAIN, ApiProblem, ConnectionError, IN_FLIGHT, problemOf, ProtocolError, reason } from '../client/problems.js';
+import { AGAIN, ApiProblem, ConnectionError, IN_FLIGHT, NoName, problemOf, ProtocolError, reason } from '../client/problems.js';
 import { ApiError, CliError, InterruptedError, TimedOutError, UnreachableError } from './errors.js';
+import { EXIT } from './exit-codes.js';
 import type { Target } from './target.js';
 import { distrust } from './trust.js';
 
@@ -103,6 +104,7 @@ function refusal(problem: ApiProblem): ApiError {
 /** A failure of the library as a `CliError`; others stay what they are. @param limit of the call, if it was one */
 export function told(api: Api, error: unknown, limit?: Limit): unknown {
   if (api.signal.aborted) return new InterruptedError();
+  if (error instanceof NoName) return unnamed(error);
   if (error instanceof ApiProblem) return refusal(error);
   if (error instanceof SyntaxError) return new CliError(`what answers at ${api.url} is not a supervisor: ${error.message}`);
   if (error instanceof ProtocolError) return new CliError(error.message);
@@ -130,6 +132,12 @@ export function told(api: Api, error: unknown, limit?: Limit): unknown {
     undefined,
     { cause: error },
   );
+}
+
+/** Commands look at names that they are about; ids come here as they were typed. */
+function unnamed({ part, value }: NoName): CliError {
+  const what = part === 'cityName' ? 'the name of a city' : /id$/i.test(part) ? 'an id' : 'a name';
+  return new CliError(`not ${what}: ${value === '' ? 'it is empty' : value}`, EXIT.usage);
 }
 
 function refused(problem: ApiProblem): ApiError {

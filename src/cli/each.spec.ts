@@ -32,6 +32,17 @@ describe('several names', () => {
     expect(io.stderr).toBe('svc bead close: al-2: not_found: no such bead\nsvc bead close: 1 of 3 failed, the rest is done\n');
   });
 
+  it('are all done although one is empty, or dots, which nobody is asked about', async () => {
+    expect(await close(routes(), 'al-1', '', '..', 'al-3')).toBe(1);
+    expect(io.stdout).toBe('al-1 is closed\nal-3 is closed\n');
+    const said = ['not an id: it is empty', 'not an id: ..', '2 of 4 failed, the rest is done'];
+    expect(io.stderr).toBe(said.map((line) => `svc bead close: ${line}\n`).join(''));
+    expect(server.requests).toHaveLength(2);
+    await server.close();
+    expect(await close(routes(), '')).toBe(2);
+    expect(io.stderr).toBe('svc bead close: not an id: it is empty\n');
+  });
+
   // Guard: nobody was told what had been done.
   it('are told as jq makes them although one fails', async () => {
     expect(await close(routes(), 'al-1', 'al-2', 'al-3', '--jq', '.[].id')).toBe(1);

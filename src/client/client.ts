@@ -7,7 +7,7 @@ import { KEYED } from './keyed.gen.js';
 import { Limit, LimitedRequest } from './limit.js';
 import { LISTS } from './lists.gen.js';
 import { itemsOf, type ListPage } from './pages.js';
-import { ConnectionError, problemOf, ProtocolError } from './problems.js';
+import { ConnectionError, NoName, problemOf, ProtocolError } from './problems.js';
 import { LONGEST_MS } from './sleep.js';
 import { newKey, Transport } from './transport.js';
 import { waitFor, type Accepted, type Outcome, type WaitOptions } from './waiting.js';
@@ -211,7 +211,9 @@ function checkPath(method: string, schemaPath: string, given: Readonly<Record<st
   const missing = names.filter((name) => given[name] === undefined || given[name] === null);
   if (missing.length > 0) throw new TypeError(`${method} ${schemaPath} needs ${missing.map((name) => `path.${name}`).join(' and ')}`);
   const leads = names.find((name) => ['', '.', '..'].includes(String(given[name])));
-  if (leads !== undefined) throw new TypeError(`${method} ${schemaPath}: path.${leads} is no name: '${String(given[leads])}'`);
+  if (leads === undefined) return;
+  const value = String(given[leads]);
+  throw new NoName(`${method} ${schemaPath}: path.${leads} is no name: '${value}'`, leads, value);
 }
 
 /** @throws TypeError */

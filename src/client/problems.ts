@@ -98,6 +98,20 @@ export class ProtocolError extends Error {
   override readonly name = 'ProtocolError';
 }
 
+/** A part of an address that would lead to another operation: nothing, or dots. Nothing is asked. */
+export class NoName extends TypeError {
+  override readonly name = 'NoName';
+
+  constructor(
+    message: string,
+    /** What the document calls that part. */
+    readonly part: string,
+    readonly value: string,
+  ) {
+    super(message);
+  }
+}
+
 export function problemOf(response: Response, body: unknown, wrote?: Wrote): ApiProblem {
   return response.status === 410 ? new PositionGone(response, body, wrote) : new ApiProblem(response, body, wrote);
 }

@@ -748,6 +748,14 @@ export const CLIENT: readonly Guard[] = [
     name: 'title that is longer',
   },
   {
+    guard: 'An id that cannot be one is the fault of the command line, and ends nothing but itself.',
+    file: 'src/cli/api.ts',
+    find: 'if (error instanceof NoName) return',
+    replace: 'if (error instanceof NoName && error.part === \'\') return',
+    test: 'src/cli/each.spec.ts',
+    name: 'one is empty',
+  },
+  {
     guard: 'What is repeated under its key is what was sent, not what the words that were typed mean by then.',
     file: 'src/cli/cli.ts',
     find: "words === undefined ? ''",
