@@ -751,9 +751,17 @@ export const CLIENT: readonly Guard[] = [
     guard: 'An id that cannot be one is the fault of the command line, and ends nothing but itself.',
     file: 'src/cli/api.ts',
     find: 'if (error instanceof NoName) return',
-    replace: 'if (error instanceof NoName && error.part === \'\') return',
+    replace: "if (error instanceof NoName && error.part === '') return",
     test: 'src/cli/each.spec.ts',
     name: 'one is empty',
+  },
+  {
+    guard: 'What was published when somebody stops is acknowledged, or it is published again.',
+    file: 'src/cli/extmsg/connect.command.ts',
+    find: 'ask({ ...api, signal: late.signal },',
+    replace: 'ask(api,',
+    test: 'src/cli/extmsg/connect.spec.ts',
+    name: 'after Ctrl-C',
   },
   {
     guard: 'What is repeated under its key is what was sent, not what the words that were typed mean by then.',

@@ -18,6 +18,8 @@ interface Flags {
   readonly json?: boolean;
 }
 
+/** For what is told after Ctrl-C. */
+const LAST_MS = 5_000;
 /** Publications whose end is remembered: what is offered again has been published by then. */
 const REMEMBERED = 1_000;
 
@@ -96,17 +98,26 @@ async function publish(publication: Publication, { exec, json }: Flags, io: Io):
   return exec === undefined ? { delivered: true, message_id: id } : publishBy(exec, publication, io);
 }
 
-/** False when it is not known to have arrived: it is offered again, or is another's. */
+/** False when it is not known to have arrived: it is offered again, or is another's. Whoever stops waits for it, for a moment. */
 async function acknowledge(api: Api, city: string, { id, claim }: Publication, outcome: Outcome, io: Io): Promise<boolean> {
   const params = { path: { cityName: city, id } };
+  const late = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const hurry = (): void => void (timer = setTimeout(() => late.abort(), LAST_MS));
+  if (io.signal.aborted) hurry();
+  else io.signal.addEventListener('abort', hurry, { once: true });
   try {
-    await ask(api, (signal) =>
+    await ask({ ...api, signal: late.signal }, (signal) =>
       api.http.POST('/v0/city/{cityName}/extmsg/publication/{id}/ack', { params, body: { claim, ...outcome }, signal }),
     );
     return true;
   } catch (error) {
     if (!(error instanceof ApiError || error instanceof UnreachableError || error instanceof CliError)) throw error;
-    io.err(`${plain(`${id} could not be acknowledged: ${error.message}`)}\n`);
+    const why = error instanceof InterruptedError ? 'nobody has answered' : error.message;
+    io.err(`${plain(`${id} could not be acknowledged: ${why}`)}\n`);
     return false;
+  } finally {
+    io.signal.removeEventListener('abort', hurry);
+    clearTimeout(timer);
   }
 }
