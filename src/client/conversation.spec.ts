@@ -112,7 +112,8 @@ it('finds the message of a turn of a life before also far back', async () => {
 });
 
 describe('the end of a turn', () => {
-  const ended = (...records: readonly (() => Response)[]) => {
+  const ended = (...records: readonly (() => Response)[]) => endedFor(undefined, ...records);
+  const endedFor = (signal: AbortSignal | undefined, ...records: readonly (() => Response)[]) => {
     const wire = new Wire();
     let nth = 0;
     const fetch = (async (input: string) => {
@@ -122,7 +123,7 @@ describe('the end of a turn', () => {
       return wire.response;
     }) as typeof globalThis.fetch;
     wire.write(entry('m', 'user', 'hello'), entry('4', 'assistant', 'half'), idle);
-    return connect({ url: 'http://service.test', fetch, retryMs: 0 }).session('alpha', 'chat').turn('r', '0').answer();
+    return connect({ url: 'http://service.test', fetch, retryMs: 0 }).session('alpha', 'chat').turn('r', '0').answer({ signal });
   };
   const record = (stop_reason?: string) => () => Response.json({ id: 'm', status: 'delivered', stop_reason });
 
@@ -137,22 +138,61 @@ describe('the end of a turn', () => {
     expect(await ended(record(stopReason))).toEqual({ messageId: 'm', text: 'half', stopReason, isCutOff });
   });
 
-  it('is asked for until somebody answers, and not of what is gone', async () => {
-    jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask', 'Date'] });
-    try {
-      let answered = false;
-      const busy = () => Response.json({ status: 503, code: 'unavailable', detail: 'busy' }, { status: 503 });
-      const answer = ended(busy, () => Promise.reject(new TypeError('down')) as never, record('lost')).finally(() => (answered = true));
-      for (let n = 0; n < 1_000 && !answered; n++) {
+  const UNKNOWN = { messageId: 'm', text: 'half', stopReason: undefined, isCutOff: true };
+  const problem = (status: number) => () => Response.json({ status, code: 'x', detail: 'x' }, { status });
+  const down = () => Promise.reject(new TypeError('down')) as never;
+
+  describe('of which nobody tells at once', () => {
+    beforeEach(() => void jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask', 'Date'] }));
+    afterEach(() => void jest.useRealTimers());
+    /** How it has ended, and after how many seconds. */
+    const settled = async (answer: ReturnType<typeof ended>) => {
+      let over = false;
+      const outcome = answer.finally(() => (over = true));
+      let seconds = 0;
+      for (; seconds < 60 && !over; seconds += 0.5) {
         await jest.advanceTimersByTimeAsync(500);
-        await new Promise((resolve) => setImmediate(resolve));
+        for (let n = 0; n < 5; n++) await new Promise((resolve) => setImmediate(resolve));
       }
-      expect(await answer).toMatchObject({ isCutOff: true });
-    } finally {
-      jest.useRealTimers();
-    }
-    const gone = () => Response.json({ status: 404, code: 'session-not-found', detail: 'gone' }, { status: 404 });
-    expect(await ended(gone)).toMatchObject({ text: 'half', isCutOff: false });
+      expect(over).toBe(true);
+      return { answer: await outcome, seconds };
+    };
+
+    it('is asked for again', async () => {
+      const { answer } = await settled(ended(problem(503), down, record('lost')));
+      expect(answer).toMatchObject({ stopReason: 'lost', isCutOff: true });
+    });
+
+    it('is not waited for longer than half a minute', async () => {
+      const { answer, seconds } = await settled(ended(...Array.from({ length: 100 }, () => down)));
+      expect(answer).toEqual(UNKNOWN);
+      expect(seconds).toBeGreaterThan(25);
+      expect(seconds).toBeLessThan(35);
+    });
+  });
+
+  it.each([404, 500])('that nobody tells, with %d, may have left half an answer', async (status) => {
+    expect(await ended(problem(status))).toEqual(UNKNOWN);
+  });
+
+  it('keeps what was said when the caller waits no longer', async () => {
+    const stop = new AbortController();
+    const stopping = () => (stop.abort(), down());
+    expect(await endedFor(stop.signal, stopping)).toEqual(UNKNOWN);
+  });
+
+  it('is that of the session that has the message, whatever its name leads to by then', async () => {
+    const wire = new Wire();
+    wire.write(entry('m', 'user', 'hello'), entry('4', 'assistant', 'one'), idle);
+    const fetch = ((input: string, { method }: RequestInit) => {
+      const path = new URL(input).pathname.replace('/v0/city/alpha/session/', '');
+      if (method === 'POST') return Promise.resolve(Response.json({ request_id: 'r', session_id: 'al-1', event_cursor: 'c' }));
+      if (path === 'al-1/messages') return Promise.resolve(Response.json({ items: [{ id: 'm', request_id: 'r' }] }));
+      if (path === 'al-1/messages/m') return Promise.resolve(record('cancelled')());
+      return Promise.resolve(path === 'al-1/stream' ? wire.response : problem(404)());
+    }) as typeof globalThis.fetch;
+    const turn = await connect({ url: 'http://service.test', fetch, retryMs: 0 }).session('alpha', 'chat').send('hello');
+    expect(await turn.answer()).toEqual({ messageId: 'm', text: 'one', stopReason: 'cancelled', isCutOff: true });
   });
 });
 

@@ -1,8 +1,9 @@
 import type { Caller, Schemas } from './calls.js';
-import { followFrames, TRANSIENT, type OpenStream } from './follow.js';
+import { followFrames, type OpenStream } from './follow.js';
 import { itemsOf, type ListPage } from './pages.js';
-import { ApiProblem, ConnectionError } from './problems.js';
+import { ApiProblem } from './problems.js';
 import { sleep } from './sleep.js';
+import { endOf, type TurnEnd } from './turn-end.js';
 import { sessionFrame, TurnOf, type Question, type SessionFrame } from './turns.js';
 
 export interface FollowSession {
@@ -37,16 +38,10 @@ export interface TurnOptions {
 export type Answer = Schemas['SessionRespondInputBody'];
 
 /** What a turn was, once it is over. */
-export interface TurnAnswer {
+export interface TurnAnswer extends TurnEnd {
   readonly messageId: string;
   /** What the agent has said in it. */
   readonly text: string;
-  /**
-   * How it has ended: what the agent says (`end_turn`), `failed`, or `lost` with its process. Undefined where the service does not say it.
-   */
-  readonly stopReason: string | undefined;
-  /** It was ended before the agent was done, by somebody or by a failure: what it has said so far is half an answer. */
-  readonly isCutOff: boolean;
 }
 
 /** A message was not taken to its agent, or its session was closed before the turn. */
@@ -60,7 +55,6 @@ const NEWEST = 20;
 const BEGINNING = '0';
 /** What the service says of a question that is open no longer: the session asks nothing, or something else. */
 const SETTLED = new Set(['no_pending', 'invalid_interaction']);
-const CUT_OFF: ReadonlySet<string | undefined> = new Set(['cancelled', 'failed', 'lost']);
 const LOST = new Set(['failed', 'cancelled', 'expired', 'unconfirmed']);
 
 /** One session: what is said to it, what it says, and what it asks. */
@@ -89,7 +83,9 @@ export class Conversation {
             body: { message: text, intent },
             ...common,
           });
-    return new Turn(this.client, this, accepted.request_id, after);
+    // A name leads to the session no more once that is closed, or leads to another one.
+    const session = accepted.session_id === undefined ? this : new Conversation(this.client, this.city, accepted.session_id);
+    return new Turn(this.client, session, accepted.request_id, after);
   }
 
   /** The turn of a message that somebody has sent before; `after` is a position of the transcript before it, for less to read. */
@@ -183,7 +179,7 @@ export class Turn {
 
   /**
    * Waits for the end of the turn: what the agent has said in it, which is half an answer where `isCutOff`. @throws TurnLost, ApiProblem; the
-   * signal's reason when that aborts
+   * signal's reason when that aborts before the end
    */
   async answer(options: TurnOptions = {}): Promise<TurnAnswer> {
     const message = await this.message(options.signal);
@@ -225,29 +221,13 @@ export class Turn {
       // The session was closed: its turn, if there was one, has ended with it.
       if (!turn.begun) throw new TurnLost(`session ${this.session.id} was closed before its turn`);
     }
-    const stopReason = await this.#stopReason(message.id, options.signal);
-    return { messageId: message.id, text: turn.text, stopReason, isCutOff: CUT_OFF.has(stopReason) };
+    const end = await endOf((until) => this.#record(message.id, until), options.signal);
+    return { messageId: message.id, text: turn.text, ...end };
   }
 
   #record(messageId: string, signal: AbortSignal | undefined): Promise<Schemas['SessionMessageRecord']> {
     const path = { cityName: this.session.city, id: this.session.id, messageId };
     return this.client.get('/v0/city/{cityName}/session/{id}/messages/{messageId}', { path, signal });
-  }
-
-  /** How the turn has ended: that the session is idle again says its stream alike of one that is done and of one that was killed. */
-  async #stopReason(messageId: string, signal: AbortSignal | undefined): Promise<string | undefined> {
-    for (;;) {
-      try {
-        return (await this.#record(messageId, signal)).stop_reason;
-      } catch (error) {
-        signal?.throwIfAborted();
-        // It was deleted meanwhile.
-        if (error instanceof ApiProblem && error.status === 404) return undefined;
-        const passes = error instanceof ConnectionError || (error instanceof ApiProblem && TRANSIENT.has(error.status));
-        if (!passes) throw error;
-        await sleep(POLL_MS, signal);
-      }
-    }
   }
 
   /** Answers a question of the turn. Where somebody else was first the turn goes on all the same. */

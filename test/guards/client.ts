@@ -797,11 +797,27 @@ export const CLIENT: readonly Guard[] = [
   },
   {
     guard: 'Half an answer is told from a whole one.',
-    file: 'src/client/conversation.ts',
+    file: 'src/client/turn-end.ts',
     find: 'isCutOff: CUT_OFF.has(stopReason) }',
     replace: 'isCutOff: CUT_OFF.has(undefined) }',
     test: 'src/client/conversation.spec.ts',
     name: 'leaves half an answer: true',
+  },
+  {
+    guard: 'An answer of which nobody knows how it has ended is not taken for a whole one.',
+    file: 'src/client/turn-end.ts',
+    find: '{ stopReason: undefined, isCutOff: true }',
+    replace: '{ stopReason: undefined, isCutOff: false }',
+    test: 'src/client/conversation.spec.ts',
+    name: 'may have left half an answer',
+  },
+  {
+    guard: 'What was said to a name is waited for at the session that has it.',
+    file: 'src/client/conversation.ts',
+    find: 'const session = accepted.session_id === undefined ? this',
+    replace: "const session = accepted.session_id !== '' ? this",
+    test: 'src/client/conversation.spec.ts',
+    name: 'whatever its name leads to',
   },
   {
     guard: 'A line whose answer was cut off is not a line that was answered.',

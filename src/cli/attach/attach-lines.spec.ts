@@ -21,6 +21,7 @@ async function attach(state: string, routes: Readonly<Record<string, Handler>>) 
 }
 
 const entry = (id: string, role: string, text: string) => ({ id, role, status: 'final', blocks: [{ type: 'text', text }] });
+const ended: Handler = (_request, response) => json(response, { id: 'm', status: 'delivered', stop_reason: 'end_turn' });
 const said = [entry('m', 'user', 'hello'), entry('n', 'assistant', 'echo: hello')];
 
 it('shows the answer to a line, however late its stream begins', async () => {
@@ -28,6 +29,7 @@ it('shows the answer to a line, however late its stream begins', async () => {
   let sent = false;
   const ends = [frame('3', 'structured', { operation: 'upsert', structured_messages: said }), frame('4', 'activity', { activity: 'idle' })];
   const { code, stdout, stderr } = await attach('active', {
+    [`${SESSION}/messages/m`]: ended,
     [`${SESSION}/transcript`]: (_request, response) => json(response, {}),
     [`${SESSION}/messages`]: ({ method }, response) => {
       if (method === 'GET') return json(response, { items: [{ id: 'm', request_id: 'r' }] });
@@ -52,6 +54,7 @@ it('shows the answer of a session that the message makes, whatever of before is 
   const { code, stdout, stderr } = await attach('active', {
     [SESSION]: (_request, response) => problem(response, 404, 'not_found: no session al-1'),
     '/v0/city/alpha/agent/al-1': (_request, response) => json(response, { name: 'al-1' }),
+    [`${SESSION}/messages/m`]: ended,
     [`${SESSION}/transcript`]: (_request, response) => json(response, {}),
     [`${SESSION}/messages`]: ({ method }, response) =>
       json(response, method === 'GET' ? { items: [{ id: 'm', request_id: 'r' }] } : { request_id: 'r', event_cursor: 'c' }),

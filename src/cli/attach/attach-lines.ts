@@ -117,7 +117,7 @@ export async function attachLines(attaching: Attaching): Promise<void> {
       try {
         const { messageId, stopReason, isCutOff } = await turn.answer({ signal });
         sent = messageId;
-        if (!isCutOff) return;
+        if (!isCutOff || signal.aborted) return;
         end.half = true;
         tell(cutOff(stopReason));
       } catch (error) {

@@ -16,9 +16,11 @@ export interface Answer {
   readonly stop_reason?: string;
 }
 
-/** Of a turn that somebody, or a failure, has ended before the agent was done. */
-export const cutOff = (stopReason = ''): string =>
-  `the turn was cut off (${harmlessLine(stopReason)}), and its answer with it; send it again`;
+/** Of a turn that somebody, or a failure, has ended before the agent was done, or of which nobody knows how it has ended. */
+export const cutOff = (stopReason: string | undefined): string =>
+  stopReason === undefined
+    ? 'nobody knows how the turn has ended: this may be half an answer'
+    : `the turn was cut off (${harmlessLine(stopReason)}), and its answer with it; send it again`;
 
 export interface Awaited {
   readonly session: string;

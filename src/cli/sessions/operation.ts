@@ -62,7 +62,7 @@ export async function runOnSession(context: CityContext<WaitFlags>, run: Session
     const { answer, isWhole } = await answerTo(context, { session, requestId: accepted.request_id, position, timeoutMs: left });
     progress.end();
     await tellAnswer(io, flags, answer);
-    if (!isWhole) throw new CliError(cutOff(answer.stop_reason), EXIT.failed);
+    if (!isWhole) throw new CliError(cutOff(answer.stop_reason), api.signal.aborted ? EXIT.interrupted : EXIT.failed);
   } finally {
     over.abort();
     progress.end();
