@@ -684,6 +684,14 @@ export const CLIENT: readonly Guard[] = [
     name: 'all that its shell has started',
   },
   {
+    guard: 'What has published when it is told to end is acknowledged as published.',
+    file: 'src/cli/extmsg/exec.ts',
+    find: "signal.aborted && code !== 0 ? failure('transient', INTERRUPTED)",
+    replace: "signal.aborted ? failure('transient', INTERRUPTED)",
+    test: 'src/cli/extmsg/exec.spec.ts',
+    name: 'that publishes all the same',
+  },
+  {
     guard: 'What publishes for a claim ends with the client, however that is ended.',
     file: 'src/cli/extmsg/exec.ts',
     find: 'for (const signal of ENDINGS) process.on(signal, endWith);',

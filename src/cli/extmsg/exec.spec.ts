@@ -1,11 +1,13 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { eventually } from '../../../test/support/sse.js';
 import { fakeIo } from '../testing/io.js';
 import { publishBy, type Publication } from './exec.js';
 
@@ -72,6 +74,33 @@ describe('a command that publishes', () => {
     const io = fakeIo({ env: { PATH: process.env.PATH } });
     await Promise.all([1, 2].map(() => publishBy('true', CLAIMED, { ...io, cwd: folder })));
     expect(['SIGHUP', 'exit'].map((name) => process.listenerCount(name))).toEqual(before);
+  });
+
+  it.each([
+    ['publishes all the same', 'echo id-1; exit 0', { delivered: true, message_id: 'id-1' }],
+    ['fails', 'exit 1', { delivered: false, failure_kind: 'transient', error: 'interrupted' }],
+  ])('that %s once it is told to end says so itself', async (_what, last, outcome) => {
+    folder = await mkdtemp(join(tmpdir(), 'svc-exec-'));
+    const io = fakeIo({ env: { PATH: process.env.PATH } });
+    const path = join(folder, 'begun');
+    const published = publishBy(`trap "sleep 0.2; ${last}" TERM; : >"${path}"; while :; do sleep 0.05; done`, CLAIMED, {
+      ...io,
+      cwd: folder,
+    });
+    await eventually(() => existsSync(path));
+    io.interrupt();
+    expect(await published).toEqual(outcome);
+  });
+
+  it('that does not end when it is told to is ended', async () => {
+    folder = await mkdtemp(join(tmpdir(), 'svc-exec-'));
+    const io = fakeIo({ env: { PATH: process.env.PATH } });
+    const path = join(folder, 'begun');
+    const claim = { claim_until: new Date(Date.now() + 3_000).toISOString() } as Publication;
+    const published = publishBy(`trap "" TERM; : >"${path}"; while :; do sleep 0.05; done`, claim, { ...io, cwd: folder });
+    await eventually(() => existsSync(path));
+    io.interrupt();
+    expect(await published).toEqual({ delivered: false, failure_kind: 'transient', error: 'interrupted' });
   });
 
   it('is ended with its claim', async () => {

@@ -11,6 +11,9 @@ export type Outcome = Omit<Schemas['ExtmsgPublicationAckInputBody'], 'claim'>;
 /** By sysexits.h: try again later. */
 const TEMPORARY = 75;
 const OUTPUT_BYTES = 64 * 1024;
+/** What is told to end has this long to do so: it may be done with publishing, or nearly. */
+const LAST_MS = 5_000;
+const INTERRUPTED = 'interrupted';
 
 /** The groups of what runs now. Neither a terminal that is closed nor an end of this process reaches them by itself. */
 const groups = new Set<number>();
@@ -18,7 +21,8 @@ const ENDINGS = ['SIGHUP', 'SIGQUIT', 'SIGTERM'] as const;
 
 /**
  * Has a command publish something: it gets the publication as JSON on its standard input. With 0 it has, and the first line that it prints is
- * the provider's id of the message; 75 says later, anything else never. What runs longer than the claim is ended.
+ * the provider's id of the message; 75 says later, anything else never. What runs longer than the claim is ended. Where the signal aborts the
+ * command is told to end, and what it ends with within 5 s counts: 0 has published.
  */
 export function publishBy(command: string, publication: Publication, { env, cwd, signal }: Io): Promise<Outcome> {
   return new Promise((resolve) => {
@@ -27,9 +31,15 @@ export function publishBy(command: string, publication: Publication, { env, cwd,
     const ending = AbortSignal.any([signal, late]);
     // In a group of its own: what the shell has started ends with it. Once the claim is over somebody else may publish the same.
     const child = spawn(command, { shell: true, detached: true, cwd, env: { ...env }, stdio: ['pipe', 'pipe', 'pipe'] });
+    let timer: NodeJS.Timeout | undefined;
+    const kill = (why: string): void => {
+      endGroup(child.pid, 'SIGKILL');
+      resolve(failure('transient', why));
+    };
     const end = (): void => {
-      endGroup(child.pid, late.aborted ? 'SIGKILL' : 'SIGTERM');
-      resolve(failure('transient', late.aborted ? 'the command took too long' : 'interrupted'));
+      if (late.aborted) return kill('the command took too long');
+      endGroup(child.pid, 'SIGTERM');
+      timer = setTimeout(() => kill(INTERRUPTED), Math.min(LAST_MS, Date.parse(publication.claim_until) - Date.now()));
     };
     if (child.pid !== undefined) hold(child.pid);
     if (ending.aborted) end();
@@ -42,8 +52,10 @@ export function publishBy(command: string, publication: Publication, { env, cwd,
     child.on('error', (error) => resolve(failure('transient', error.message)));
     child.on('close', (code) => {
       ending.removeEventListener('abort', end);
+      clearTimeout(timer);
       if (child.pid !== undefined) release(child.pid);
-      resolve(outcomeOf(code, texts));
+      // What it fails with may be the interruption, which is no reason to give up for good.
+      resolve(signal.aborted && code !== 0 ? failure('transient', INTERRUPTED) : outcomeOf(code, texts));
     });
   });
 }
