@@ -3,7 +3,7 @@ import { ask, type Api } from '../api.js';
 import { cityCommand, cityContextOf, contextOf, flagsOf, keyHeader, pathOf, withExamples, withKey } from '../command.js';
 import { nameOf, told } from '../edits.js';
 import { harmlessLine } from '../harmless.js';
-import { CliError, sentAs } from '../errors.js';
+import { ApiError, CliError, sentAs } from '../errors.js';
 import type { Io } from '../io.js';
 import { list, withLimit, type ListFlags } from '../listing.js';
 import { table } from '../table.js';
@@ -44,11 +44,20 @@ export function addRespond(session: Command, io: Io): void {
     const params = { path, header: keyHeader(flags) };
     // Once it is answered no number means anything any more.
     const words = 'request_id' in chosen ? `${quoted(body.action)} --request ${quoted(chosen.request_id)}` : undefined;
-    const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/session/{id}/respond', { params, body, signal })).catch(
-      sentAs(words),
-    );
+    const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/session/{id}/respond', { params, body, signal }))
+      .catch(meantBefore(answer, body.action))
+      .catch(sentAs(words));
     await told(context, name, data, `is answered: ${body.action}`);
   });
+}
+
+/** A number is sent as the choice that it stands for, which is known as long as the question is open, and then as it is. */
+function meantBefore(answer: string, sent: string): (error: unknown) => never {
+  return (error) => {
+    const isNumber = sent === answer && /^\d+$/.test(answer);
+    if (!isNumber || !(error instanceof ApiError) || error.code !== 'idempotency-mismatch') throw error;
+    throw error.saying(`${error.message}; a number means nothing any more: give the choice's id`);
+  };
 }
 
 interface Path {

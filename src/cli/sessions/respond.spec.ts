@@ -1,7 +1,7 @@
 import { afterEach, expect, it } from '@jest/globals';
 import { runCli } from '../cli.js';
 import { fakeIo } from '../testing/io.js';
-import { json, testServer, type TestServer } from '../testing/server.js';
+import { json, problem, testServer, type TestServer } from '../testing/server.js';
 
 let server: TestServer;
 afterEach(() => server.close());
@@ -52,6 +52,19 @@ it.each([
   expect(await run([words.split(' ')[0]!, '--request', 'q 1', '--idempotency-key', key])).toBe(0);
   const [first, again] = server.requests.filter(({ line }) => line.startsWith('POST'));
   expect([again!.body, again!.headers['idempotency-key']]).toEqual([first!.body, key]);
+});
+
+it('says of a number that is repeated under its key once the question is answered that it means nothing any more', async () => {
+  server = await testServer({
+    [`${SESSION}/pending`]: (_request, response) => json(response, { supported: true }),
+    [`${SESSION}/respond`]: (_request, response) => problem(response, 422, 'idempotency-mismatch: another body'),
+  });
+  const io = fakeIo();
+  const args = ['session', 'respond', 'login', '2', '--request', 'q1', '--idempotency-key', 'k'];
+  expect(await runCli([...args, '--city', 'alpha', '--api', server.url], io)).toBe(4);
+  expect(io.stderr).toBe(
+    "svc session respond: idempotency-mismatch: another body; a number means nothing any more: give the choice's id\n",
+  );
 });
 
 it.each([
