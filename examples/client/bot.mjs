@@ -29,7 +29,7 @@ for await (const { payload } of events) {
       if (error instanceof TurnLost) return { text: `No answer: ${error.message}` };
       throw error;
     });
-    const body = { from: 'human', body: answer.text };
+    const body = { from: 'human', body: answer.isCutOff ? `${answer.text}\n\n(cut off)` : answer.text };
     await client.post('/v0/city/{cityName}/mail/{id}/reply', {
       path: { cityName: city, id: mail.id },
       body,
