@@ -134,6 +134,15 @@ describe('svc session', () => {
     ]);
   });
 
+  it('fails where nobody can tell how a turn has ended, for its session was deleted', async () => {
+    const id = await make();
+    const waiting = start('session', 'send', id, 'work 600000', '--wait');
+    await eventually(async () => JSON.stringify((await other.get(`${CITY}/session/${id}/transcript`)).body).includes('"working"'));
+    await ok('session', 'close', id, '--delete');
+    const { code, stdout, stderr } = await waiting.exited;
+    expect([code, stdout, stderr]).toEqual([1, 'working\n', expect.stringMatching(/nobody knows how the turn has ended|was cut off \(/)]);
+  });
+
   it('tells who waits for an answer that its message was taken back', async () => {
     const id = await make();
     await ok('session', 'send', id, 'think 60000');
