@@ -1,10 +1,9 @@
-import { existsSync } from 'node:fs';
-import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import pg from 'pg';
+import type pg from 'pg';
+import { asked, endRestore, isEpochOwed, UNMARK } from './unfinished-restore.js';
 
 const NAME = 'log-epoch';
-const OWED = 'restore-begun';
 
 /**
  * The newest epoch of the log that a database of this data directory was in; 0 where nobody knows. A backup knows of none that began after
@@ -24,28 +23,22 @@ export async function keepEpoch(dataDir: string, epoch: number): Promise<void> {
   await rename(fresh, join(dataDir, NAME));
 }
 
-/** Says that a restore replaces the database of this data directory: it is in no order before its log is in a new epoch. */
-export async function oweEpoch(dataDir: string): Promise<void> {
-  await writeFile(join(dataDir, OWED), '', { mode: 0o600 });
-}
-
-/** Begins the epoch that a restore owes, also one that was killed. */
+/**
+ * Begins the epoch that a restore owes, also one that was killed: above all that are known, since one that began after the backup has given
+ * numbers, too.
+ */
 export async function beginOwedEpoch(dataDir: string, url: string): Promise<void> {
-  if (existsSync(join(dataDir, OWED))) await beginNextEpoch(dataDir, url);
-}
-
-/** @throws Error where a restore owes an epoch, which not every process may begin */
-export function assertNoneOwed(dataDir: string): void {
-  if (existsSync(join(dataDir, OWED)))
-    throw new Error(`a restore has not ended (${join(dataDir, OWED)}): run it again, or the migrate step with this data directory`);
-}
-
-/** Begins an epoch of what was restored: above all that are known, since one that began after the backup has given numbers, too. */
-export async function beginNextEpoch(dataDir: string, url: string): Promise<void> {
+  if (!(await isEpochOwed(dataDir))) return;
   const known = await knownEpoch(dataDir);
-  const { rows } = await asked(url, (client) => client.query<{ epoch: number }>('select begin_log_epoch($1) as epoch', [known]));
+  const { rows } = await asked(url, async (client) => {
+    await client.query('begin');
+    const begun = await client.query<{ epoch: number }>('select begin_log_epoch($1) as epoch', [known]);
+    await client.query(UNMARK);
+    await client.query('commit');
+    return begun;
+  });
   await keepEpoch(dataDir, rows[0]!.epoch);
-  await rm(join(dataDir, OWED), { force: true });
+  await endRestore(dataDir);
 }
 
 /** The epoch that a database is in; 0 where it has no log. */
@@ -56,16 +49,5 @@ export async function epochOf(url: string): Promise<number> {
   } catch (error) {
     if (['42P01', '42703'].includes((error as pg.DatabaseError).code ?? '')) return 0; // no such table, or column
     throw error;
-  }
-}
-
-async function asked<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: url, application_name: 'svc-backup', connectionTimeoutMillis: 10_000 });
-  client.on('error', () => undefined);
-  try {
-    await client.connect();
-    return await work(client);
-  } finally {
-    await client.end().catch(() => undefined);
   }
 }

@@ -2,8 +2,8 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { adminAt, cloneDatabase, type TestDatabase } from '../../test/support/database.js';
 import { folder, removeFolders } from '../../test/support/folders.js';
 import { spawnSupervisor } from '../../test/support/supervisor-process.js';
-import { oweEpoch } from './known-epoch.js';
 import { checkSchema } from './schema.js';
+import { oweEpoch } from './unfinished-restore.js';
 
 const direct = { databaseListenUrl: undefined };
 let database: TestDatabase;

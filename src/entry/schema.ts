@@ -10,6 +10,7 @@ import { Failpoints } from '../platform/failpoints/failpoints.js';
 import { ProcessesRepository } from '../platform/processes/processes.repository.js';
 import { migrateQueue } from '../platform/queue/migrate-queue.js';
 import { beginOwedEpoch, epochOf, keepEpoch } from './known-epoch.js';
+import { assertLoaded, assertWhole, isEpochOwed } from './unfinished-restore.js';
 
 /** Everything a database needs before a process may use it. Concurrent callers wait for each other. Returns what was applied. */
 export async function migrateAll(url: string): Promise<string[]> {
@@ -21,9 +22,10 @@ export async function migrateAll(url: string): Promise<string[]> {
 /**
  * A release may be started on the schema of the one after it, not on that of the one before. Answers what to warn of.
  *
- * @throws Error where the database has to be migrated first
+ * @throws Error where the database has to be migrated first, or a restore of it has not ended
  */
 export async function checkSchema(config: Pick<AppConfig, 'databaseListenUrl'>, given: string): Promise<string | undefined> {
+  await assertWhole(pastPooler(config, given));
   const { missing, unknown } = await compareSchema(pastPooler(config, given));
   if (missing.length > 0)
     throw new Error(
@@ -57,11 +59,17 @@ export async function buryProcesses(url: string): Promise<void> {
   }
 }
 
-/** Migrates, begins the epoch that a restore owes, keeps that of an embedded database for a restore, and with `SVC_AUTH=keys` makes the first key. */
-export async function prepareDatabase(config: AppConfig, given: string, begin = beginOwedEpoch): Promise<string[]> {
+/**
+ * Migrates, begins the epoch that a restore owes, keeps that of an embedded database for a restore, and with `SVC_AUTH=keys` makes the first key.
+ *
+ * @throws Error where a restore has not ended: half a database may have all migrations, and the next start would see none missing
+ */
+export async function prepareDatabase(config: AppConfig, given: string): Promise<string[]> {
   const url = pastPooler(config, given);
+  await assertLoaded(config.dataDir);
+  if (!(await isEpochOwed(config.dataDir))) await assertWhole(url);
   const applied = await migrateAll(url);
-  await begin(config.dataDir, await serversOf(url).current());
+  await beginOwedEpoch(config.dataDir, await serversOf(url).current());
   // Its files may be put aside, or lost, without anybody asking it once more.
   if (config.databaseUrl === undefined) await keepEpoch(config.dataDir, await epochOf(url));
   if (config.databaseListenUrl !== undefined) await setRole(url);

@@ -8,9 +8,9 @@ import { startTelemetry, tapOf, type Telemetry } from '../platform/telemetry/tel
 import { atMost } from '../platform/time/clock.js';
 import { startApplication, type Application } from './application.js';
 import type { Walls } from './processes/messages.js';
-import { assertNoneOwed } from './known-epoch.js';
 import { checkSchema, prepareDatabase } from './schema.js';
 import { checkFolders } from './folders.js';
+import { assertLoaded, assertNoneOwed } from './unfinished-restore.js';
 import { announce, checkFiles, embeddedOptions, type Service, type Started, type StartOptions } from './service.js';
 
 /**
@@ -80,13 +80,15 @@ export class Supervisor implements Service {
     this.#telemetry = await startTelemetry(this.config, this.logger);
     await checkFiles(this.config);
     await checkFolders(this.config);
+    // Before another database is made in the place of one that is moved aside.
+    await assertLoaded(this.config.dataDir);
     const url = this.config.databaseUrl ?? (await this.#startEmbedded());
     // A stop waits for this start: what was begun now would have to end again.
     const { signal } = this.#interruption;
     signal.throwIfAborted();
     // Of several api and worker processes none may change the schema under the others: there a job migrates.
     if (this.config.role === 'all') await prepareDatabase(this.config, url);
-    else assertNoneOwed(this.config.dataDir);
+    else await assertNoneOwed(this.config.dataDir);
     const newer = await checkSchema(this.config, url);
     if (newer !== undefined) this.logger.warn({}, newer);
     signal.throwIfAborted();

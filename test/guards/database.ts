@@ -173,14 +173,6 @@ export const DATABASE: readonly Guard[] = [
     name: 'begins an epoch above the one of what it replaces',
   },
   {
-    guard: 'A restore begins its epoch, whoever says that none is owed.',
-    file: 'src/entry/backup/restoring.ts',
-    find: 'await prepareDatabase(config, url, beginNextEpoch);',
-    replace: 'await prepareDatabase(config, url, url.length === 0 ? beginNextEpoch : undefined);',
-    test: 'src/entry/backup/restoring.db-spec.ts',
-    name: 'begins an epoch also where another process',
-  },
-  {
     guard: 'What is in the folder of the cities can be moved, or nothing is touched.',
     file: 'src/entry/backup/cities-place.ts',
     find: 'await rename(join(root, name), join(inside, name)).catch(refuse);',

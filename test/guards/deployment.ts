@@ -2,6 +2,7 @@ import type { Guard } from './guard.js';
 
 const FILES = 'test/support/compose-files.spec.ts';
 const RESTORING = 'src/entry/backup/restoring.db-spec.ts';
+const UNFINISHED = 'src/entry/backup/unfinished.db-spec.ts';
 
 /** How it is started and stopped, backed up and restored. */
 export const DEPLOYMENT: readonly Guard[] = [
@@ -146,10 +147,82 @@ export const DEPLOYMENT: readonly Guard[] = [
   {
     guard: 'A restore that was killed leaves the epoch of its log to the next start.',
     file: 'src/entry/backup/restoring.ts',
-    find: 'await oweEpoch(config.dataDir);',
-    replace: 'if (Date.now() < 0) await oweEpoch(config.dataDir);',
-    test: RESTORING,
-    name: 'leaves the epoch to the next start',
+    find: 'await oweEpoch(config.dataDir);\n      // Before the files',
+    replace: '// Before the files',
+    test: UNFINISHED,
+    name: 'that is killed, or fails',
+  },
+  {
+    guard: 'A restore begins its epoch, whoever has taken its mark away.',
+    file: 'src/entry/unfinished-restore.ts',
+    find: '  await rename(fresh, fileIn(dataDir));',
+    replace: '  if (existsSync(fileIn(dataDir))) await rename(fresh, fileIn(dataDir));',
+    test: UNFINISHED,
+    name: 'that finds its mark gone',
+  },
+  {
+    guard: 'Nobody serves from a database that a restore has not loaded, from whatever data directory.',
+    file: 'src/entry/schema.ts',
+    find: '  if (!(await isEpochOwed(config.dataDir))) await assertWhole(url);\n',
+    replace: '  if (url.length < 0 && !(await isEpochOwed(config.dataDir))) await assertWhole(url);\n',
+    test: UNFINISHED,
+    name: 'lets nobody start, from whatever',
+  },
+  {
+    guard: 'A process that migrates nothing does not serve from what a restore loads.',
+    file: 'src/entry/schema.ts',
+    find: '  await assertWhole(pastPooler(config, given));\n',
+    replace: '',
+    test: UNFINISHED,
+    name: 'nobody starts on what it loads',
+  },
+  {
+    guard: 'A restore that a release before this one has not ended is not taken for one that has.',
+    file: 'src/entry/schema.ts',
+    find: '  await assertLoaded(config.dataDir);\n',
+    replace: '  if (url.length < 0) await assertLoaded(config.dataDir);\n',
+    test: UNFINISHED,
+    name: 'that an earlier release has left',
+  },
+  {
+    guard: 'A service that starts while a database is restored keeps its cities.',
+    file: 'src/entry/backup/restoring.ts',
+    find: 'await withClient(url, (client) => assertUnused(',
+    replace: 'await withClient(url, (client) => Promise.resolve() ?? assertUnused(',
+    test: UNFINISHED,
+    name: 'a service that has started all the same',
+  },
+  {
+    guard: 'A restore that could move nothing aside leaves a database that can be served.',
+    file: 'src/entry/unfinished-restore.ts',
+    find: '    if (!wasThere) await endRestore(dataDir);\n',
+    replace: '    if (wasThere) await endRestore(dataDir);\n',
+    test: UNFINISHED,
+    name: 'is none where it could move nothing aside',
+  },
+  {
+    guard: 'A database that a restore has not loaded is not backed up.',
+    file: 'src/entry/backup/backing-up.ts',
+    find: '  await assertWhole(databaseUrl);\n',
+    replace: '  if (databaseUrl.length < 0) await assertWhole(databaseUrl);\n',
+    test: UNFINISHED,
+    name: 'lets nobody start, from whatever',
+  },
+  {
+    guard: 'A start of one process makes no database in the place of one that a restore has moved aside.',
+    file: 'src/entry/supervisor.ts',
+    find: '    await assertLoaded(this.config.dataDir);\n',
+    replace: '    if (Date.now() < 0) await assertLoaded(this.config.dataDir);\n',
+    test: 'src/entry/unfinished-restore.spec.ts',
+    name: 'of one process',
+  },
+  {
+    guard: 'A start of several processes makes no database in the place of one that a restore has moved aside.',
+    file: 'src/entry/processes/primary.ts',
+    find: '    await assertLoaded(config.dataDir);\n',
+    replace: '    if (Date.now() < 0) await assertLoaded(config.dataDir);\n',
+    test: 'src/entry/unfinished-restore.spec.ts',
+    name: 'of several processes',
   },
   {
     guard: 'A folder of cities that cannot be replaced is found before a restore touches anything.',

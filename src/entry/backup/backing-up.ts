@@ -6,6 +6,7 @@ import { pastPooler } from '../../platform/config/database-address.js';
 import { serversOf } from '../../platform/database/servers.js';
 import { startEmbedded } from '../../platform/embedded/embedded-postgres.js';
 import { DirectoryInUse } from '../../platform/embedded/lock.js';
+import { assertLoaded, assertWhole } from '../unfinished-restore.js';
 import { notSaved } from './beside.js';
 import { ASIDE, citiesOf, DUMP, FILES, KEY, MANIFEST, pack, PASSWORD, type Manifest } from './archive.js';
 import { addressOf, copyRunning } from './embedded-copy.js';
@@ -22,8 +23,8 @@ const WHY: Readonly<Record<string, string>> = {
 /**
  * Writes the database, the cities and the first key into one file, also while the service runs: the database as of one moment, the files
  * after it, since a file that is newer than the database is noticed and read. Nothing is left of one that `signal` has ended.
- * What is there already, and no backup, stays unless it shall be replaced. Returns what to say. @throws Error where the cities are not those of
- * the database, and also once it is written, where files of cities may not be read
+ * What is there already, and no backup, stays unless it shall be replaced. Returns what to say. @throws Error where a restore has not ended, the
+ * cities are not those of the database, and also once it is written, where files of cities may not be read
  */
 export async function backUp(
   config: AppConfig,
@@ -78,6 +79,7 @@ async function ofEmbedded(
   const data = join(home, 'data');
   if (!existsSync(join(data, 'PG_VERSION')))
     throw new Error(`there is nothing to back up in ${config.dataDir}; name another with --data-dir`);
+  await assertLoaded(config.dataDir);
   const copy = async (url: string): Promise<number> => {
     await look(url);
     const server = await copyRunning(url, data, join(folder, FILES), signal);
@@ -105,6 +107,7 @@ async function ofServer(
   look: Look,
   signal: AbortSignal | undefined,
 ): Promise<Pick<Manifest, 'database' | 'server'>> {
+  await assertWhole(databaseUrl);
   const url = await serversOf(databaseUrl).current();
   await look(url);
   const server = await versionOf(url);

@@ -7,12 +7,12 @@ import pg from 'pg';
 import { admin, adminAt, emptyDatabase, type TestDatabase } from '../../../test/support/database.js';
 import type { AppConfig } from '../../platform/config/config.js';
 import { epochOf, knownEpoch } from '../known-epoch.js';
-import { prepareDatabase } from '../schema.js';
-import { citiesOf, DUMP, KEY, MANIFEST, pack, unpack } from './archive.js';
+import { citiesOf, DUMP, KEY, MANIFEST, unpack } from './archive.js';
 import { backUp } from './backing-up.js';
 import { connectionOf } from './libpq.js';
 import { run, withClient } from './programs.js';
 import { restore } from './restoring.js';
+import { packedDump, withPgRestore } from './testing/dumps.js';
 
 let database: TestDatabase;
 let folder: string;
@@ -29,14 +29,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-async function backupOf(server: number, cities: { cities?: string } = {}): Promise<string> {
-  const made = await mkdtemp(join(folder, 'made-'));
-  await writeFile(join(made, DUMP), 'no dump');
-  const file = join(folder, 'monday.tgz');
-  const { citiesRoot } = config;
-  await pack(file, made, { format: 1, database: 'dump', at: '2026-11-28T00:00:00Z', server, citiesRoot, ...cities });
-  return file;
-}
+const backupOf = (server: number, cities: { cities?: string } = {}): Promise<string> => packedDump(folder, config, server, cities);
 /** Of cities that its archive does not have. */
 async function lackingCities(withKey = false): Promise<string> {
   const made = await mkdtemp(join(folder, 'made-'));
@@ -66,40 +59,8 @@ it('touches nothing where it could not load what it has', async () => {
   expect(await kept()).toEqual(['public']);
 });
 
-const CONTENT = `1; 2615 1 SCHEMA - bullmq svc
-2; 3079 2 EXTENSION - btree_gin 
-3; 3079 3 EXTENSION - no_such_one 
-4; 0 0 COMMENT - EXTENSION btree_gin 
-5; 0 0 COMMENT - SCHEMA public postgres
-6; 1259 4 TABLE public kept svc
-7; 0 0 COMMENT public TABLE kept svc`;
-
-/** A pg_restore that knows what is in a dump, notes how it is called to load it, and then does this; it gets to each server. */
-async function withPrograms(loads: string, work: () => Promise<void>, isCalled = true): Promise<string> {
-  const program = join(folder, 'pg_restore');
-  await writeFile(
-    program,
-    `#!/bin/sh
-case "$1" in
---version) echo "pg_restore (PostgreSQL) 1000"; exit;;
---list) cat '${program}.content'; exit;;
-esac
-for arg; do case "$arg" in --use-list=*) test -s "\${arg#*=}" || exit 0;; esac; done
-for arg; do echo "$arg"; case "$arg" in --use-list=*) cat "\${arg#*=}"; echo;; esac; done > '${program}.called'
-${loads}
-`,
-  );
-  await writeFile(`${program}.content`, CONTENT);
-  await chmod(program, 0o755);
-  const { PATH } = process.env;
-  process.env.PATH = `${folder}:${PATH}`;
-  try {
-    await work();
-  } finally {
-    process.env.PATH = PATH;
-  }
-  return isCalled ? readFile(`${program}.called`, 'utf8') : '';
-}
+const withPrograms = (loads: string, work: () => Promise<void>, isCalled = true): Promise<string> =>
+  withPgRestore(folder, loads, work, isCalled);
 
 // Guard: what is replaced is the only copy of what came after the backup.
 it('moves aside what the database has, says where to, and leaves it there also when the backup cannot be loaded', async () => {
@@ -208,26 +169,6 @@ describe('the folder of the cities', () => {
     await withPrograms('exit 0', () => expect(restore(config, file, true, () => undefined)).rejects.toThrow(said));
     expect([await epochOf(database.url), await knownEpoch(config.dataDir)]).toEqual([5, 5]);
     expect(await readFile(join(config.dataDir, KEY), 'utf8')).toBe('the key');
-  });
-});
-
-// Guard: the log is behind what was read, and nothing else knows.
-it('leaves the epoch to the next start where it has ended, or was killed, before it had begun one', async () => {
-  await withClient(database.url, (client) => client.query('create table deployment as select 4 as epoch'));
-  const file = await backupOf(12);
-  await withPrograms('exit 1', () => expect(restore(config, file, true, () => undefined)).rejects.toThrow('pg_restore failed'));
-  for (const _ of ['the next start', 'the one after it']) {
-    await prepareDatabase(config, database.url);
-    expect(await epochOf(database.url)).toBe(5);
-  }
-});
-
-// Guard: the marker was for what was there before.
-it('begins an epoch also where another process has begun one, in what it replaces, and says that none is owed', async () => {
-  await withClient(database.url, (client) => client.query('create table deployment as select 4 as epoch'));
-  const file = await backupOf(12);
-  await withPrograms(`rm '${join(config.dataDir, 'restore-begun')}'`, async () => {
-    expect(await restore(config, file, true, () => undefined)).toContain('the log is in epoch 5');
   });
 });
 

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { chmod, copyFile, lstat, realpath, rename, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import type pg from 'pg';
 import type { AppConfig } from '../../platform/config/config.js';
 import { pastPooler } from '../../platform/config/database-address.js';
 import { serversOf } from '../../platform/database/servers.js';
@@ -9,8 +10,9 @@ import { findBinaries } from '../../platform/embedded/binaries.js';
 import { startEmbedded } from '../../platform/embedded/embedded-postgres.js';
 import { makeWay, prepareHome } from '../../platform/embedded/home.js';
 import { lockDirectory } from '../../platform/embedded/lock.js';
-import { beginNextEpoch, epochOf, keepEpoch, oweEpoch } from '../known-epoch.js';
+import { epochOf, keepEpoch } from '../known-epoch.js';
 import { prepareDatabase } from '../schema.js';
+import { beginRestore, MARK, oweEpoch } from '../unfinished-restore.js';
 import { ASIDE, DUMP, FILES, KEY, PASSWORD, unpack, type Manifest } from './archive.js';
 import { citiesPlace, move } from './cities-place.js';
 import { loader } from './loading.js';
@@ -54,8 +56,6 @@ export async function restore(
     const load = database === undefined ? undefined : await loader(database, manifest, join(folder, DUMP), signal);
     const cities = await citiesOf(config, manifest, folder, stamp, tell);
     signal?.throwIfAborted();
-    // Whoever is killed from here on leaves a log that is behind what was read: the next start begins the epoch then.
-    await oweEpoch(config.dataDir);
     let epoch: number;
     const placeRest = async (): Promise<void> => {
       await placeKey(config, folder);
@@ -64,8 +64,10 @@ export async function restore(
       });
     };
     if (database === undefined) {
-      await aside(join(config.dataDir, 'postgres'));
+      await beginRestore(config.dataDir, () => aside(join(config.dataDir, 'postgres')));
       await placeFiles(config, folder);
+      // Whoever is killed from here on leaves a log that is behind what was read: the next start begins the epoch then.
+      await oweEpoch(config.dataDir);
       // The server takes the lock itself.
       await unlock();
       const server = await startEmbedded(config.dataDir, { sudoUid: process.env.SUDO_UID, onStep: tell });
@@ -77,11 +79,13 @@ export async function restore(
       }
     } else {
       const url = await serversOf(database).current();
-      if (isUsed) {
-        await keepEpoch(config.dataDir, await epochOf(url));
-        await schemasAside(url, stamp, tell);
-      }
+      if (isUsed) await keepEpoch(config.dataDir, await epochOf(url));
+      await beginRestore(config.dataDir, () => (isUsed ? schemasAside(url, stamp, tell) : withClient(url, mark)));
       await load!(url, tell);
+      await withClient(url, (client) =>
+        assertUnused(config, client, 'the service was started on this database: stop it, and restore again'),
+      );
+      await oweEpoch(config.dataDir);
       // Before the files: where these fail somebody mends them by hand, and starts.
       epoch = await beginEpoch(config, url);
       await placeRest();
@@ -119,6 +123,15 @@ const OURS = `application_name like 'svc-%' and application_name not like 'svc-b
 /** The same behind a pooler, which keeps its connections, under the name of whom it had last: each process listens past it. */
 const OURS_PAST_POOLER = `application_name in ('svc-listen', 'svc-queue', 'svc-migrate')`;
 
+/** @throws Error with these words where the service has connections to a database */
+async function assertUnused({ databaseListenUrl }: AppConfig, client: pg.Client, words: string): Promise<void> {
+  const { rows } = await client.query<{ used: boolean }>(
+    `select exists (select from pg_stat_activity where datname = current_database()
+        and ${databaseListenUrl === undefined ? OURS : OURS_PAST_POOLER}) as used`,
+  );
+  if (rows[0]!.used) throw new Error(words);
+}
+
 /** Answers whether there are tables in a database of one's own. @throws Error where something is there that is not to be replaced */
 async function assertFree(config: AppConfig, database: string | undefined, replace: boolean): Promise<boolean> {
   let isUsed = false;
@@ -129,11 +142,10 @@ async function assertFree(config: AppConfig, database: string | undefined, repla
     if (!replace && existsSync(join(config.dataDir, 'postgres', 'data'))) refuse(`there is a database in ${config.dataDir}`);
   } else {
     await withClient(await serversOf(database).current(), async (client) => {
-      const { rows } = await client.query<{ used: boolean; there: boolean }>(
-        `select exists (select from pg_stat_activity where datname = current_database()
-            and ${config.databaseListenUrl === undefined ? OURS : OURS_PAST_POOLER}) as used, exists (select from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace) as there`,
+      await assertUnused(config, client, 'the service runs on this database: stop all of it first');
+      const { rows } = await client.query<{ there: boolean }>(
+        `select exists (select from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace) as there`,
       );
-      if (rows[0]!.used) throw new Error('the service runs on this database: stop all of it first');
       isUsed = rows[0]!.there;
       if (isUsed && !replace) refuse('the database is not empty');
     });
@@ -173,6 +185,8 @@ async function citiesOf(
   return () => put(join(folder, cities));
 }
 
+const mark = async (client: pg.Client): Promise<void> => void (await client.query(MARK));
+
 /** Its SQLSTATE. */
 const INSUFFICIENT_PRIVILEGE = '42501';
 
@@ -192,6 +206,7 @@ async function schemasAside(url: string, stamp: string, tell: (line: string) => 
     await client.query('begin');
     for (const { name } of schemas) await client.query(`alter schema ${name} rename to ${kept(name)}`);
     await client.query('create schema public');
+    await mark(client);
     const left: string[] = [];
     for (const { name } of extensions) {
       await client.query('savepoint extension');
@@ -212,7 +227,6 @@ async function schemasAside(url: string, stamp: string, tell: (line: string) => 
 }
 
 async function beginEpoch(config: AppConfig, url: string): Promise<number> {
-  // Who has begun one meanwhile, in what was there before, says that none is owed.
-  await prepareDatabase(config, url, beginNextEpoch);
+  await prepareDatabase(config, url);
   return epochOf(url);
 }

@@ -7,6 +7,7 @@ import { AppLogger, createLogger } from '../../platform/logging/logger.js';
 import { checkFolders } from '../folders.js';
 import { announce, checkFiles, embeddedOptions, type Service, type Started, type StartOptions } from '../service.js';
 import { buryProcesses, prepareDatabase } from '../schema.js';
+import { assertLoaded } from '../unfinished-restore.js';
 import { forkApi, forkWorker } from './fork.js';
 import { Measures } from './measures.js';
 import type { Settings } from './messages.js';
@@ -57,6 +58,8 @@ export class Primary implements Service {
     const { config } = this;
     await checkFiles(config);
     await checkFolders(config);
+    // Before another database is made in the place of one that is moved aside.
+    await assertLoaded(config.dataDir);
     const port = await freePort(config.host, config.port);
     const parts = partsOf(this.answering, config.role);
     const { databaseUrl, poolSize } = await this.#database(parts);

@@ -1,0 +1,131 @@
+import { existsSync } from 'node:fs';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
+import { adminAt, emptyDatabase, type TestDatabase } from '../../../test/support/database.js';
+import { folder, removeFolders } from '../../../test/support/folders.js';
+import { eventually } from '../../../test/support/sse.js';
+import type { AppConfig } from '../../platform/config/config.js';
+import { epochOf } from '../known-epoch.js';
+import { checkSchema, prepareDatabase } from '../schema.js';
+import { backUp } from './backing-up.js';
+import { restore } from './restoring.js';
+import { packedDump, withPgRestore } from './testing/dumps.js';
+
+const REFUSED = /^a restore (of this database )?has not ended, or still runs/;
+
+let database: TestDatabase;
+let home: string;
+let config: AppConfig;
+/** Of another machine, say. */
+let elsewhere: AppConfig;
+let file: string;
+beforeEach(async () => {
+  database = await emptyDatabase();
+  home = await folder('svc-unfinished-');
+  config = { databaseUrl: database.url, dataDir: join(home, 'data'), citiesRoot: join(home, 'cities') } as AppConfig;
+  elsewhere = { ...config, dataDir: join(home, 'other') } as AppConfig;
+  for (const { dataDir } of [config, elsewhere]) await mkdir(dataDir);
+  await adminAt(database.url, 'create table deployment as select 4 as epoch');
+  file = await packedDump(home, config, 12);
+});
+afterEach(async () => {
+  await database.drop();
+  await removeFolders();
+});
+
+const marker = (): string => join(config.dataDir, 'restore-begun');
+const tried = (): Promise<string> => restore(config, file, true, () => undefined);
+const refused = async (): Promise<void> => {
+  for (const each of [config, elsewhere]) await expect(prepareDatabase(each, database.url)).rejects.toThrow(REFUSED);
+  await expect(checkSchema(config, database.url)).rejects.toThrow(REFUSED);
+};
+
+/** Does it while pg_restore, which then succeeds, is at it. */
+async function amid(work: () => Promise<unknown>): Promise<Promise<string>> {
+  const [begun, go] = [join(home, 'begun'), join(home, 'go')];
+  let restored: Promise<string> | undefined;
+  await withPgRestore(home, `: > '${begun}'; until [ -e '${go}' ]; do sleep 0.02; done`, async () => {
+    restored = tried();
+    restored.catch(() => undefined);
+    await eventually(() => existsSync(begun));
+    try {
+      await work();
+    } finally {
+      await writeFile(go, '');
+      await restored.catch(() => undefined);
+    }
+  });
+  return restored!;
+}
+
+describe('a restore that has not loaded its database', () => {
+  // Guard: half a database may have all migrations, and whoever serves from it has no triggers, for ever.
+  it('lets nobody start, from whatever data directory, nor back it up, until it is run again', async () => {
+    await withPgRestore(home, 'exit 1', () => expect(tried()).rejects.toThrow('pg_restore failed'));
+    await refused();
+    expect(existsSync(marker())).toBe(true);
+    await expect(backUp(config, join(home, 'next.tgz'), false, () => undefined)).rejects.toThrow(REFUSED);
+    await withPgRestore(home, 'exit 0', async () => expect(await tried()).toContain('the log is in epoch 5'));
+    await prepareDatabase(elsewhere, database.url);
+    expect([await epochOf(database.url), existsSync(marker())]).toEqual([5, false]);
+  });
+
+  it('is none where it could move nothing aside: the database is as it was', async () => {
+    await adminAt(
+      database.url,
+      'create schema bullmq; create function public.no_move() returns event_trigger language plpgsql as $$ begin raise exception $m$not here$m$; end $$',
+    );
+    await adminAt(
+      database.url,
+      `create event trigger no_move on ddl_command_end when tag in ('ALTER SCHEMA') execute function public.no_move()`,
+    );
+    await withPgRestore(home, 'exit 0', () => expect(tried()).rejects.toThrow('not here'), false);
+    await adminAt(database.url, 'drop event trigger no_move; drop table deployment');
+    expect(existsSync(marker())).toBe(false);
+    await expect(checkSchema(config, database.url)).rejects.toThrow('run the migrate step first');
+  });
+});
+
+// Guard: it begins no epoch of a database that is not whole.
+it('that an earlier release has left lets nobody start either', async () => {
+  await writeFile(marker(), '');
+  await expect(prepareDatabase(config, database.url)).rejects.toThrow(REFUSED);
+});
+
+describe('while a restore runs', () => {
+  it('nobody starts on what it loads', async () => {
+    const restored = await amid(async () => {
+      await refused();
+      expect(existsSync(marker())).toBe(true);
+    });
+    expect(restored).toContain('the log is in epoch 5');
+  });
+
+  // Guard: one that was asked just before has not seen the mark, and the cities would be replaced under it.
+  it('a service that has started all the same is found before anything else is replaced', async () => {
+    const service = new pg.Client({ connectionString: database.url, application_name: 'svc-api' });
+    await expect(amid(() => service.connect())).rejects.toThrow('the service was started on this database');
+    await service.end();
+    await refused();
+  });
+});
+
+// Guard: the log is behind what was read, and nothing else knows.
+it('that is killed, or fails, once it has loaded its database leaves the epoch of its log to the next start', async () => {
+  const restored = amid(() => adminAt(database.url, 'create table operations ()'));
+  await expect(restored).rejects.toThrow('"operations" already exists');
+  await adminAt(database.url, 'drop table operations');
+  // That one does not know which epochs there were.
+  await expect(prepareDatabase(elsewhere, database.url)).rejects.toThrow(REFUSED);
+  for (const _ of ['the next start', 'the one after it']) {
+    await prepareDatabase(config, database.url);
+    expect(await epochOf(database.url)).toBe(5);
+  }
+});
+
+// Guard: a release that does not know of marks takes that one away.
+it('that finds its mark gone begins its epoch all the same', async () => {
+  expect(await amid(() => rm(marker()))).toContain('the log is in epoch 5');
+});
