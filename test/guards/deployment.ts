@@ -187,8 +187,8 @@ export const DEPLOYMENT: readonly Guard[] = [
   {
     guard: 'A service that starts while a database is restored keeps its cities.',
     file: 'src/entry/backup/restoring.ts',
-    find: 'await withClient(url, (client) => assertUnused(',
-    replace: 'await withClient(url, (client) => Promise.resolve() ?? assertUnused(',
+    find: `        assertUnused(config, client, 'the service was`,
+    replace: `        config.dataDir !== '' ? Promise.resolve() : assertUnused(config, client, 'the service was`,
     test: UNFINISHED,
     name: 'a service that has started all the same',
   },
