@@ -225,6 +225,13 @@ export const DEPLOYMENT: readonly Guard[] = [
     name: 'of several processes',
   },
   {
+    guard: 'Backups of one embedded service do not end one another.',
+    file: 'src/entry/backup/embedded-copy.ts',
+    find: '[slot()]',
+    replace: '[slot().slice(0, 10)]',
+    test: 'src/entry/backup/embedded-copy.db-spec.ts',
+  },
+  {
     guard: 'A folder of cities that cannot be replaced is found before a restore touches anything.',
     file: 'src/entry/backup/restoring.ts',
     find: `  const put = await citiesPlace(await realpath(citiesRoot).catch(() => citiesRoot), stamp, tell);

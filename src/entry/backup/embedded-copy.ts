@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { copyFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -7,7 +8,8 @@ import pg from 'pg';
 const EMPTY = new Set(['wal', 'replslot', 'dynshmem', 'notify', 'serial', 'snapshots', 'stat_tmp', 'subtrans'].map((name) => `pg_${name}`));
 const LEFT_OUT = /^(postmaster\.(pid|opts)|backup_label.*|tablespace_map.*|pg_internal\.init.*|pgsql_tmp.*)$/;
 const WAL = /^([0-9A-F]{24}|[0-9A-F]{8}\.history)$/;
-const SLOT = 'svc_backup';
+/** Of one copy: the server has one of a name, and two may run at once, in two containers with one and the same number. */
+const slot = (): string => `svc_backup_${randomUUID().replaceAll('-', '')}`;
 
 /**
  * Copies the files of a server that runs, as its manual has it: between the two calls they may change under the copy, and the log of
@@ -22,7 +24,7 @@ export async function copyRunning(url: string, data: string, into: string, signa
       `select current_setting('wal_level') as level, current_setting('server_version_num') as version`,
     );
     if (rows[0]!.level === 'minimal') throw new Error('the server was started by an earlier release: start it again, then back it up');
-    await client.query('select pg_create_physical_replication_slot($1, true, true)', [SLOT]);
+    await client.query('select pg_create_physical_replication_slot($1, true, true)', [slot()]);
     await client.query("select pg_backup_start('svc backup', true)");
     await copyFolder(data, into, 0, signal);
     const { rows: ended } = await client.query<{ labelfile: string }>('select labelfile from pg_backup_stop(false)');
