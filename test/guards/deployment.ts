@@ -232,6 +232,38 @@ export const DEPLOYMENT: readonly Guard[] = [
     test: 'src/entry/backup/embedded-copy.db-spec.ts',
   },
   {
+    guard: 'A restore of a cluster that is pasted ends where something fails.',
+    file: 'docs/how-to/backup.md',
+    find: '-C /data < data.tgz && ',
+    replace: '-C /data < data.tgz; ',
+    test: FILES,
+    name: 'goes no further with a restore of a cluster',
+  },
+  {
+    guard: 'A restore of several nodes that is pasted ends where something fails.',
+    file: 'docs/how-to/high-availability.md',
+    find: '-C /data < data.tgz &&',
+    replace: '-C /data < data.tgz;',
+    test: FILES,
+    name: 'goes no further with a restore whose',
+  },
+  {
+    guard: 'A backup has the rules of its host.',
+    file: 'src/entry/backup/backing-up.ts',
+    find: 'for (const name of [KEY, HOST])',
+    replace: 'for (const name of [KEY, HOST].slice(0, 1))',
+    test: RESTORING,
+    name: 'puts the rules of the host back',
+  },
+  {
+    guard: 'A restore leaves a host the rules that it has.',
+    file: 'src/entry/backup/restoring.ts',
+    find: ' || existsSync(to)) return;',
+    replace: ' || (existsSync(to) && Date.now() < 0)) return;',
+    test: RESTORING,
+    name: 'puts the rules of the host back',
+  },
+  {
     guard: 'A folder of cities that cannot be replaced is found before a restore touches anything.',
     file: 'src/entry/backup/restoring.ts',
     find: `  const put = await citiesPlace(await realpath(citiesRoot).catch(() => citiesRoot), stamp, tell);

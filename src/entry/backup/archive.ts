@@ -28,6 +28,8 @@ export const FILES = 'database';
 export const DUMP = 'database.dump';
 export const PASSWORD = 'password';
 export const KEY = 'admin.key';
+/** What the operator of the host says. */
+export const HOST = 'host.toml';
 /** The archive while it is written. */
 const PART = 'backup.part';
 
@@ -45,7 +47,7 @@ export async function pack(
   const { citiesRoot, cities } = manifest;
   // Its own: two backups at once would write into one another.
   const part = join(folder, PART);
-  const members = [MANIFEST, ...[FILES, DUMP, PASSWORD, KEY].filter((name) => existsSync(join(folder, name)))];
+  const members = [MANIFEST, ...[FILES, DUMP, PASSWORD, KEY, HOST].filter((name) => existsSync(join(folder, name)))];
   await writeFile(part, '', { mode: 0o600 });
   await chmod(part, 0o600);
   // What is in it: the folder of the cities itself may be a link to where they are.

@@ -8,7 +8,7 @@ import { startEmbedded } from '../../platform/embedded/embedded-postgres.js';
 import { DirectoryInUse } from '../../platform/embedded/lock.js';
 import { assertLoaded, assertWhole } from '../unfinished-restore.js';
 import { notSaved } from './beside.js';
-import { ASIDE, citiesOf, DUMP, FILES, KEY, MANIFEST, pack, PASSWORD, type Manifest } from './archive.js';
+import { ASIDE, citiesOf, DUMP, FILES, HOST, KEY, MANIFEST, pack, PASSWORD, type Manifest } from './archive.js';
 import { addressOf, copyRunning } from './embedded-copy.js';
 import { connectionOf } from './libpq.js';
 import { programFor, run, versionOf } from './programs.js';
@@ -21,7 +21,7 @@ const WHY: Readonly<Record<string, string>> = {
 };
 
 /**
- * Writes the database, the cities and the first key into one file, also while the service runs: the database as of one moment, the files
+ * Writes the database, the cities, the first key and the rules of the host into one file, also while the service runs: the database as of one moment, the files
  * after it, since a file that is newer than the database is noticed and read. Nothing is left of one that `signal` has ended.
  * What is there already, and no backup, stays unless it shall be replaced. Returns what to say. @throws Error where a restore has not ended, the
  * cities are not those of the database, and also once it is written, where files of cities may not be read
@@ -46,8 +46,8 @@ export async function backUp(
     let without: readonly string[] = [];
     const look = async (server: string): Promise<void> => void (without = await notSaved(server, config));
     const database = url === undefined ? await ofEmbedded(config, folder, look, tell, signal) : await ofServer(url, folder, look, signal);
-    const key = join(config.dataDir, KEY);
-    if (existsSync(key)) await copyFile(key, join(folder, KEY));
+    for (const name of [KEY, HOST])
+      if (existsSync(join(config.dataDir, name))) await copyFile(join(config.dataDir, name), join(folder, name));
     const cities = citiesOf(config.citiesRoot);
     const { size, lacks } = await pack(file, folder, { format: 1, at, ...database, ...cities }, signal);
     if (lacks.length > 0) throw new Error(`${file} is written, and ${lacking(lacks)}`);

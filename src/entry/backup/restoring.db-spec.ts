@@ -172,6 +172,27 @@ describe('the folder of the cities', () => {
   });
 });
 
+// Guard: without its rules a host signs in nowhere, shows agents less, and gives its users other numbers.
+it('puts the rules of the host back, for its owner alone, where there are none', async () => {
+  const rules = join(config.dataDir, 'host.toml');
+  const program = join(folder, 'pg_dump');
+  const script = `test "$1" = --version && echo "pg_dump (PostgreSQL) 1000" && exit\nfor arg; do case "$arg" in --file=*) : > "\${arg#*=}";; esac; done`;
+  await writeFile(program, `#!/bin/sh\n${script}\n`);
+  await chmod(program, 0o755);
+  await writeFile(rules, 'of monday', { mode: 0o644 });
+  const file = join(folder, 'monday.tgz');
+  await withPrograms('exit 0', async () => {
+    await backUp(config, file, false, () => undefined);
+    await rm(rules);
+    await restore(config, file, true, () => undefined);
+    expect([await readFile(rules, 'utf8'), (await stat(rules)).mode & 0o777]).toEqual(['of monday', 0o600]);
+    await writeFile(rules, 'of tuesday');
+    await adminAt(database.url, 'drop schema public cascade; create schema public');
+    await restore(config, file, true, () => undefined);
+    expect(await readFile(rules, 'utf8')).toBe('of tuesday');
+  });
+});
+
 it('leaves a database alone that has no tables, whatever else it has', async () => {
   await withClient(database.url, (client) => client.query('drop table kept; create view kept_view as select 1'));
   await expect(restore(config, await backupOf(99), true, () => undefined)).rejects.toThrow(/PostgreSQL 99/);

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { chmod, copyFile, lstat, realpath, rename, rm, rmdir } from 'node:fs/promises';
+import { chmod, chown, copyFile, lstat, realpath, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type pg from 'pg';
 import type { AppConfig } from '../../platform/config/config.js';
@@ -13,7 +13,7 @@ import { lockDirectory } from '../../platform/embedded/lock.js';
 import { epochOf, keepEpoch } from '../known-epoch.js';
 import { prepareDatabase } from '../schema.js';
 import { beginRestore, MARK, oweEpoch } from '../unfinished-restore.js';
-import { ASIDE, DUMP, FILES, KEY, PASSWORD, unpack, type Manifest } from './archive.js';
+import { ASIDE, DUMP, FILES, HOST, KEY, PASSWORD, unpack, type Manifest } from './archive.js';
 import { citiesPlace, move } from './cities-place.js';
 import { loader } from './loading.js';
 import { majorOf, run, withClient } from './programs.js';
@@ -59,6 +59,7 @@ export async function restore(
     let epoch: number;
     const placeRest = async (): Promise<void> => {
       await placeKey(config, folder);
+      await placeHost(config, folder, tell);
       await cities().catch((error: Error) => {
         throw new Error(`the database is restored (epoch ${epoch}); the cities are not: ${error.message}`, { cause: error });
       });
@@ -169,6 +170,17 @@ async function placeKey({ dataDir }: AppConfig, folder: string): Promise<void> {
   if (!existsSync(join(folder, KEY))) return;
   await copyFile(join(folder, KEY), join(dataDir, KEY));
   await chmod(join(dataDir, KEY), 0o600);
+}
+
+/** Only where none is: the rules of a host are its own, also where it gets the backup of another one. Whoever has the data directory reads them. */
+async function placeHost({ dataDir }: AppConfig, folder: string, tell: (line: string) => void): Promise<void> {
+  const [from, to] = [join(folder, HOST), join(dataDir, HOST)];
+  if (!existsSync(from) || existsSync(to)) return;
+  await copyFile(from, to);
+  await chmod(to, 0o600);
+  const { uid, gid } = await stat(dataDir);
+  if (process.getuid?.() === 0) await chown(to, uid, gid);
+  tell(`${to} is that of the backup`);
 }
 
 /** Puts the cities of the backup where they were, if it has any. */
