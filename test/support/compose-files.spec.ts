@@ -172,22 +172,45 @@ it('has a first process in the image that reaps, before whatever is run', () => 
   expect(text('deploy/helm/supervisor-control-plane/templates/worker.yaml')).not.toMatch(/^ +command:/m);
 });
 
+/** How many of the commands of a step are called where the one that says so fails. */
+function calledOf(page: string, heading: string, first: string, fails: string): number {
+  const [, section] = text(page).split(heading);
+  const step = section!
+    .split('\n$ ')
+    .find((typed) => typed.startsWith(first))!
+    .replace(/< \S+/g, '');
+  const docker = `docker() { echo "$*"; case "$*" in *'${fails}'*) return 1; esac; }`;
+  const done = execFileSync('sh', ['-c', `${docker}\nleader=one before=before_1 epoch=1\n${step} || true`], { encoding: 'utf8' });
+  return done.trim().split('\n').length;
+}
+
 describe('docs/how-to/high-availability.md', () => {
-  // Guard: a database that takes the place of the one that there is, without its files, or with half of a dump.
+  // Guard: a database that takes the place of the one that there is, without its files, or with half of a dump, and a service on it.
   it.each([
     ['createdb', 1],
     ['pg_restore', 2],
     ['rename', 3],
     ['mkdir', 4],
+    ['tar worker', 5],
+    ['migrate', 6],
+    ['begin_log_epoch', 7],
   ])('goes no further with a restore whose %s fails', (fails, steps) => {
-    const [, section] = text('docs/how-to/high-availability.md').split('## Restore it');
-    const step = section!
-      .split('\n$ ')
-      .find((typed) => typed.includes(' createdb '))!
-      .replace(/< \S+/g, '');
-    const docker = `docker() { echo "$*"; case "$*" in *${fails}*) return 1; esac; }`;
-    const done = execFileSync('sh', ['-c', `${docker}\nleader=one before=before_1\n${step} || true`], { encoding: 'utf8' });
-    expect(done.trim().split('\n')).toHaveLength(steps);
+    const first = 'docker compose exec -T $leader createdb';
+    expect(calledOf('docs/how-to/high-availability.md', '## Restore it', first, fails)).toBe(steps);
+  });
+});
+
+describe('docs/how-to/backup.md', () => {
+  // Guard: a service on an empty database, or without the files of its cities.
+  it.each([
+    ['down -v', 1],
+    ['tar postgres', 2],
+    ['tar worker', 3],
+    ['up -d postgres', 4],
+    ['migrate', 6],
+    ['begin_log_epoch', 7],
+  ])('goes no further with a restore of a cluster whose %s fails', (fails, steps) => {
+    expect(calledOf('docs/how-to/backup.md', '## A cluster', 'docker compose down -v', fails)).toBe(steps);
   });
 });
 
