@@ -1,7 +1,6 @@
-import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type pg from 'pg';
-import { asked, endRestore, isEpochOwed, UNMARK } from './unfinished-restore.js';
+import { asked, owedBy, readIfThere, writeForAll } from './unfinished-restore.js';
 
 const NAME = 'log-epoch';
 
@@ -11,34 +10,25 @@ const NAME = 'log-epoch';
  * whatever had this number.
  */
 export async function knownEpoch(dataDir: string): Promise<number> {
-  const epoch = Number(await readFile(join(dataDir, NAME), 'utf8').catch(() => ''));
+  const epoch = Number((await readIfThere(join(dataDir, NAME))) ?? '');
   return Number.isSafeInteger(epoch) ? epoch : 0;
 }
 
 /** Keeps an epoch for the next restore, unless a newer one is known. */
 export async function keepEpoch(dataDir: string, epoch: number): Promise<void> {
   if (epoch <= (await knownEpoch(dataDir))) return;
-  const fresh = join(dataDir, `${NAME}.new`);
-  await writeFile(fresh, `${epoch}\n`, { mode: 0o600 });
-  await rename(fresh, join(dataDir, NAME));
+  await writeForAll(join(dataDir, NAME), `${epoch}\n`);
 }
 
 /**
  * Begins the epoch that a restore owes, also one that was killed: above all that are known, since one that began after the backup has given
- * numbers, too.
+ * numbers, too. The mark of the restore stays.
  */
 export async function beginOwedEpoch(dataDir: string, url: string): Promise<void> {
-  if (!(await isEpochOwed(dataDir))) return;
+  if ((await owedBy(dataDir)) === undefined) return;
   const known = await knownEpoch(dataDir);
-  const { rows } = await asked(url, async (client) => {
-    await client.query('begin');
-    const begun = await client.query<{ epoch: number }>('select begin_log_epoch($1) as epoch', [known]);
-    await client.query(UNMARK);
-    await client.query('commit');
-    return begun;
-  });
+  const { rows } = await asked(url, (client) => client.query<{ epoch: number }>('select begin_log_epoch($1) as epoch', [known]));
   await keepEpoch(dataDir, rows[0]!.epoch);
-  await endRestore(dataDir);
 }
 
 /** The epoch that a database is in; 0 where it has no log. */

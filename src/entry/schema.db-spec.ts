@@ -40,7 +40,7 @@ describe('the schema that a process finds at its start', () => {
   // Guard: an api that serves from a log that is behind what was read, before it is in a new epoch.
   it('ends the start of one that migrates nothing where a restore has not ended', async () => {
     const dataDir = await folder('svc-schema-');
-    await oweEpoch(dataDir);
+    await oweEpoch(dataDir, 'this one');
     const api = spawnSupervisor({ SVC_DATABASE_URL: database.url, SVC_ROLE: 'api', SVC_DATA_DIR: dataDir });
     expect((await api.exited).code).toBe(1);
     expect(api.output()).toContain('a restore has not ended');

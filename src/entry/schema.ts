@@ -6,11 +6,12 @@ import { createDb, createPool, SETTINGS_OF_ROLE } from '../platform/database/dat
 import { compareSchema, migrate } from '../platform/database/migrator.js';
 import { serversOf } from '../platform/database/servers.js';
 import { Transactions } from '../platform/database/transactions.js';
+import { lockDirectory } from '../platform/embedded/lock.js';
 import { Failpoints } from '../platform/failpoints/failpoints.js';
 import { ProcessesRepository } from '../platform/processes/processes.repository.js';
 import { migrateQueue } from '../platform/queue/migrate-queue.js';
 import { beginOwedEpoch, epochOf, keepEpoch } from './known-epoch.js';
-import { assertLoaded, assertWhole, isEpochOwed } from './unfinished-restore.js';
+import { assertLoaded, assertWhole, endRestore, owedBy } from './unfinished-restore.js';
 
 /** Everything a database needs before a process may use it. Concurrent callers wait for each other. Returns what was applied. */
 export async function migrateAll(url: string): Promise<string[]> {
@@ -60,14 +61,29 @@ export async function buryProcesses(url: string): Promise<void> {
 }
 
 /**
- * Migrates, begins the epoch that a restore owes, keeps that of an embedded database for a restore, and with `SVC_AUTH=keys` makes the first key.
+ * What `makeReady` does, which also ends a restore that was killed, or has failed, once its database was loaded.
  *
  * @throws Error where a restore has not ended: half a database may have all migrations, and the next start would see none missing
  */
 export async function prepareDatabase(config: AppConfig, given: string): Promise<string[]> {
   const url = pastPooler(config, given);
   await assertLoaded(config.dataDir);
-  if (!(await isEpochOwed(config.dataDir))) await assertWhole(url);
+  const token = await owedBy(config.dataDir);
+  await assertWhole(url, token);
+  if (token === undefined) return makeReady(config, url);
+  // A restore that still replaces the cities has it. So has this process where the database is embedded.
+  const lock = config.databaseUrl === undefined ? undefined : await lockDirectory(config.dataDir);
+  try {
+    const applied = await makeReady(config, url);
+    await endRestore(config.dataDir, await serversOf(url).current());
+    return applied;
+  } finally {
+    await lock?.release();
+  }
+}
+
+/** Migrates, begins the epoch that a restore owes, keeps that of an embedded database for a restore, and with `SVC_AUTH=keys` makes the first key. */
+export async function makeReady(config: AppConfig, url: string): Promise<string[]> {
   const applied = await migrateAll(url);
   await beginOwedEpoch(config.dataDir, await serversOf(url).current());
   // Its files may be put aside, or lost, without anybody asking it once more.

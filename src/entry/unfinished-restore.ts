@@ -1,77 +1,106 @@
 import { existsSync } from 'node:fs';
-import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { chmod, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import { serversOf } from '../platform/database/servers.js';
 
 const NAME = 'restore-begun';
-/** What it says once the database is whole, and its log alone owes an epoch. */
-const LOADED = 'loaded';
+/** What it begins with once the database is whole, and its log alone owes an epoch. The token of the restore comes after it. */
+const LOADED = 'loaded ';
 
 const fileIn = (dataDir: string): string => join(dataDir, NAME);
+
+/** @throws Error for one that cannot be read: what it says is not known then */
+export const readIfThere = (file: string): Promise<string | undefined> =>
+  readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw error;
+  });
+
+/** Nothing in it is secret, and who starts the service may be another user, whatever the umask of this one. */
+export async function writeForAll(file: string, text: string): Promise<void> {
+  const fresh = `${file}.new`;
+  await writeFile(fresh, text);
+  await chmod(fresh, 0o644);
+  await rename(fresh, file);
+}
 
 /**
  * Marks the database of this data directory as none to serve from, before `moveAside`, which moves all that is there, or nothing: where it
  * fails the database is as it was.
  */
 export async function beginRestore(dataDir: string, moveAside: () => Promise<void>): Promise<void> {
-  const wasThere = existsSync(fileIn(dataDir));
-  // Nothing in it is secret, and who starts the service may be another user.
-  await writeFile(fileIn(dataDir), '', { mode: 0o644 });
+  const before = await readIfThere(fileIn(dataDir));
+  await writeForAll(fileIn(dataDir), '');
   try {
     await moveAside();
   } catch (error) {
-    if (!wasThere) await endRestore(dataDir);
+    if (before === undefined) await rm(fileIn(dataDir), { force: true });
+    else await writeForAll(fileIn(dataDir), before);
     throw error;
   }
 }
 
 /** Says that what the restore has loaded is whole: whoever may begin the epoch that its log owes may start. */
-export async function oweEpoch(dataDir: string): Promise<void> {
-  const fresh = `${fileIn(dataDir)}.new`;
-  await writeFile(fresh, LOADED, { mode: 0o644 });
-  await rename(fresh, fileIn(dataDir));
+export async function oweEpoch(dataDir: string, token: string): Promise<void> {
+  await writeForAll(fileIn(dataDir), `${LOADED}${token}`);
 }
 
-export async function endRestore(dataDir: string): Promise<void> {
+/** The token of the restore that has loaded its database and owes its log an epoch. */
+export async function owedBy(dataDir: string): Promise<string | undefined> {
+  const says = await readIfThere(fileIn(dataDir));
+  return says?.startsWith(LOADED) ? says.slice(LOADED.length) : undefined;
+}
+
+/** Takes the mark of that restore away, and of no other, from the database at `url`, and then from the data directory. */
+export async function endRestore(dataDir: string, url: string): Promise<void> {
+  const token = await owedBy(dataDir);
+  if (token === undefined) return;
+  await asked(url, async (client) => {
+    if ((await markOf(client)) === token) await client.query('drop table public.restore_not_ended');
+  });
   await rm(fileIn(dataDir), { force: true });
-}
-
-/** Of one that has loaded its database. */
-export async function isEpochOwed(dataDir: string): Promise<boolean> {
-  return (await readFile(fileIn(dataDir), 'utf8').catch(() => '')) === LOADED;
 }
 
 /** @throws Error where a restore has not put all of its database there, or is about to */
 export async function assertLoaded(dataDir: string): Promise<void> {
-  if (existsSync(fileIn(dataDir)) && !(await isEpochOwed(dataDir)))
+  if (existsSync(fileIn(dataDir)) && (await owedBy(dataDir)) === undefined)
     throw new Error(
-      `a restore has not ended, or still runs (${fileIn(dataDir)}): the database is not whole; when none runs, run it again with --replace`,
+      `a restore has not ended, or still runs (${fileIn(dataDir)}): the database is not whole; when none runs, run it again with --replace, or remove that file where the database was put in order otherwise`,
     );
 }
 
 /** @throws Error where a restore has not ended, or owes an epoch, which not every process may begin */
 export async function assertNoneOwed(dataDir: string): Promise<void> {
   await assertLoaded(dataDir);
-  if (await isEpochOwed(dataDir))
+  if ((await owedBy(dataDir)) !== undefined)
     throw new Error(`a restore has not ended (${fileIn(dataDir)}): run it again, or the migrate step with this data directory`);
 }
 
 /**
- * Marks a database of one's own as the file marks the data directory: who starts with another one sees this. It is gone with the epoch that
- * the log owes.
+ * Marks a database of one's own as the file marks the data directory: who starts with another one sees this. Which restore it is of the comment
+ * says: what an earlier one has left in a data directory lets nobody past.
  */
-export const MARK = 'create table public.restore_not_ended ()';
-export const UNMARK = 'drop table if exists public.restore_not_ended';
-
-/** @throws Error where a restore of the database at `url`, from whatever data directory, has not ended */
-export async function assertWhole(url: string): Promise<void> {
-  const { rows } = await asked(await serversOf(url).current(), (client) =>
-    client.query<{ marked: boolean }>(`select to_regclass('public.restore_not_ended') is not null as marked`),
+export async function mark(client: pg.Client, token: string): Promise<void> {
+  await client.query(
+    `create table public.restore_not_ended (); comment on table public.restore_not_ended is ${client.escapeLiteral(token)}`,
   );
-  if (rows[0]!.marked)
+}
+
+/** The token of the restore that has marked a database. */
+async function markOf(client: pg.Client): Promise<string | undefined> {
+  const { rows } = await client.query<{ token: string }>(
+    `select coalesce(obj_description(oid, 'pg_class'), '') as token from pg_class where oid = to_regclass('public.restore_not_ended')`,
+  );
+  return rows[0]?.token;
+}
+
+/** @throws Error where a restore of the database at `url`, from whatever data directory, has not ended, other than the one with this token */
+export async function assertWhole(url: string, token?: string): Promise<void> {
+  const found = await asked(await serversOf(url).current(), markOf);
+  if (found !== undefined && found !== token)
     throw new Error(
-      'a restore of this database has not ended, or still runs: when none runs, run it again with --replace, or the migrate step with the data directory that it had',
+      'a restore of this database has not ended, or still runs (it has the table public.restore_not_ended): when none runs, run it again with --replace, or the migrate step with the data directory that it had',
     );
 }
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { chmod, chown, copyFile, lstat, realpath, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,8 +12,8 @@ import { startEmbedded } from '../../platform/embedded/embedded-postgres.js';
 import { makeWay, prepareHome } from '../../platform/embedded/home.js';
 import { lockDirectory } from '../../platform/embedded/lock.js';
 import { epochOf, keepEpoch } from '../known-epoch.js';
-import { prepareDatabase } from '../schema.js';
-import { beginRestore, MARK, oweEpoch } from '../unfinished-restore.js';
+import { makeReady } from '../schema.js';
+import { beginRestore, endRestore, mark, oweEpoch } from '../unfinished-restore.js';
 import { ASIDE, DUMP, FILES, HOST, KEY, PASSWORD, unpack, type Manifest } from './archive.js';
 import { citiesPlace, move } from './cities-place.js';
 import { loader } from './loading.js';
@@ -57,39 +58,48 @@ export async function restore(
     const cities = await citiesOf(config, manifest, folder, stamp, tell);
     signal?.throwIfAborted();
     let epoch: number;
-    const placeRest = async (): Promise<void> => {
-      await placeKey(config, folder);
-      await placeHost(config, folder, tell);
-      await cities().catch((error: Error) => {
-        throw new Error(`the database is restored (epoch ${epoch}); the cities are not: ${error.message}`, { cause: error });
-      });
+    const token = randomUUID();
+    const finish = async (url: string): Promise<number> => {
+      // Before the files: where these fail somebody mends them by hand, and starts.
+      await makeReady(config, url);
+      const begun = await epochOf(url);
+      try {
+        await placeKey(config, folder);
+        await placeHost(config, folder, tell);
+        await cities().catch((error: Error) => {
+          throw new Error(`the database is restored (epoch ${begun}); the cities are not: ${error.message}`, { cause: error });
+        });
+      } finally {
+        // No sooner: the cities would be replaced under whoever starts.
+        await endRestore(config.dataDir, url);
+      }
+      return begun;
     };
     if (database === undefined) {
       await beginRestore(config.dataDir, () => aside(join(config.dataDir, 'postgres')));
       await placeFiles(config, folder);
       // Whoever is killed from here on leaves a log that is behind what was read: the next start begins the epoch then.
-      await oweEpoch(config.dataDir);
+      await oweEpoch(config.dataDir, token);
       // The server takes the lock itself.
       await unlock();
       const server = await startEmbedded(config.dataDir, { sudoUid: process.env.SUDO_UID, onStep: tell });
       try {
-        epoch = await beginEpoch(config, server.url);
-        await placeRest();
+        epoch = await finish(server.url);
       } finally {
         await server.stop();
       }
     } else {
       const url = await serversOf(database).current();
       if (isUsed) await keepEpoch(config.dataDir, await epochOf(url));
-      await beginRestore(config.dataDir, () => (isUsed ? schemasAside(url, stamp, tell) : withClient(url, mark)));
+      await beginRestore(config.dataDir, () =>
+        isUsed ? schemasAside(url, stamp, token, tell) : withClient(url, (client) => mark(client, token)),
+      );
       await load!(url, tell);
       await withClient(url, (client) =>
         assertUnused(config, client, 'the service was started on this database: stop it, and restore again'),
       );
-      await oweEpoch(config.dataDir);
-      // Before the files: where these fail somebody mends them by hand, and starts.
-      epoch = await beginEpoch(config, url);
-      await placeRest();
+      await oweEpoch(config.dataDir, token);
+      epoch = await finish(url);
     }
     return `restored as of ${manifest.at}; the log is in epoch ${epoch}: clients that had read more are told so`;
   } finally {
@@ -119,8 +129,8 @@ async function assertReads({ database, server }: Manifest): Promise<void> {
   );
 }
 
-/** Connections of the service. */
-const OURS = `application_name like 'svc-%' and application_name not like 'svc-backup%'`;
+/** Connections of the service. A start that is refused also looks which of several hosts takes writes. */
+const OURS = `application_name like 'svc-%' and application_name not like 'svc-backup%' and application_name <> 'svc-look'`;
 /** The same behind a pooler, which keeps its connections, under the name of whom it had last: each process listens past it. */
 const OURS_PAST_POOLER = `application_name in ('svc-listen', 'svc-queue', 'svc-migrate')`;
 
@@ -197,8 +207,6 @@ async function citiesOf(
   return () => put(join(folder, cities));
 }
 
-const mark = async (client: pg.Client): Promise<void> => void (await client.query(MARK));
-
 /** Its SQLSTATE. */
 const INSUFFICIENT_PRIVILEGE = '42501';
 
@@ -206,7 +214,7 @@ const INSUFFICIENT_PRIVILEGE = '42501';
  * What the database has stays, under another name, until somebody drops it. Extensions stay where they are: what is dumped later names their
  * schema. Those of an administrator he alone may put back there.
  */
-async function schemasAside(url: string, stamp: string, tell: (line: string) => void): Promise<void> {
+async function schemasAside(url: string, stamp: string, token: string, tell: (line: string) => void): Promise<void> {
   await withClient(url, async (client) => {
     const { rows: extensions } = await client.query<{ name: string }>(
       `select quote_ident(extname) as name from pg_extension where extnamespace = 'public'::regnamespace and extrelocatable`,
@@ -218,7 +226,7 @@ async function schemasAside(url: string, stamp: string, tell: (line: string) => 
     await client.query('begin');
     for (const { name } of schemas) await client.query(`alter schema ${name} rename to ${kept(name)}`);
     await client.query('create schema public');
-    await mark(client);
+    await mark(client, token);
     const left: string[] = [];
     for (const { name } of extensions) {
       await client.query('savepoint extension');
@@ -236,9 +244,4 @@ async function schemasAside(url: string, stamp: string, tell: (line: string) => 
         `the extension ${name} is an administrator's, and now in ${kept('public')}; before that is dropped he may say: alter extension ${name} set schema public`,
       );
   });
-}
-
-async function beginEpoch(config: AppConfig, url: string): Promise<number> {
-  await prepareDatabase(config, url);
-  return epochOf(url);
 }

@@ -9,6 +9,8 @@ import { eventually } from '../../../test/support/sse.js';
 import type { AppConfig } from '../../platform/config/config.js';
 import { epochOf } from '../known-epoch.js';
 import { checkSchema, prepareDatabase } from '../schema.js';
+import { endRestore, oweEpoch } from '../unfinished-restore.js';
+import { citiesOf } from './archive.js';
 import { backUp } from './backing-up.js';
 import { restore } from './restoring.js';
 import { packedDump, withPgRestore } from './testing/dumps.js';
@@ -42,8 +44,9 @@ const refused = async (): Promise<void> => {
   await expect(checkSchema(config, database.url)).rejects.toThrow(REFUSED);
 };
 
-/** Does it while pg_restore, which then succeeds, is at it. */
-async function amid(work: () => Promise<unknown>): Promise<Promise<string>> {
+const here = (): Promise<unknown> => Promise.resolve();
+/** Does it while pg_restore, which then succeeds, is at it, and `after` while the restore does the rest. */
+async function amid(work: () => Promise<unknown>, after = here): Promise<Promise<string>> {
   const [begun, go] = [join(home, 'begun'), join(home, 'go')];
   let restored: Promise<string> | undefined;
   await withPgRestore(home, `: > '${begun}'; until [ -e '${go}' ]; do sleep 0.02; done`, async () => {
@@ -54,6 +57,7 @@ async function amid(work: () => Promise<unknown>): Promise<Promise<string>> {
       await work();
     } finally {
       await writeFile(go, '');
+      await after();
       await restored.catch(() => undefined);
     }
   });
@@ -70,6 +74,15 @@ describe('a restore that has not loaded its database', () => {
     await withPgRestore(home, 'exit 0', async () => expect(await tried()).toContain('the log is in epoch 5'));
     await prepareDatabase(elsewhere, database.url);
     expect([await epochOf(database.url), existsSync(marker())]).toEqual([5, false]);
+  });
+
+  // Guard: the cities would be those of another database, and the epoch is begun of it all the same.
+  it('is not let past by what another one has left, nor ended by its end', async () => {
+    await oweEpoch(elsewhere.dataDir, 'that of another');
+    await withPgRestore(home, 'exit 1', () => expect(tried()).rejects.toThrow('pg_restore failed'));
+    await refused();
+    await endRestore(elsewhere.dataDir, database.url);
+    await refused();
   });
 
   it('is none where it could move nothing aside: the database is as it was', async () => {
@@ -101,6 +114,39 @@ describe('while a restore runs', () => {
       expect(existsSync(marker())).toBe(true);
     });
     expect(restored).toContain('the log is in epoch 5');
+  });
+
+  // Guard: they would be replaced under it.
+  it('nobody starts before the cities are there', async () => {
+    await mkdir(join(config.citiesRoot, 'works'), { recursive: true });
+    file = await packedDump(home, config, 12, citiesOf(config.citiesRoot));
+    await rm(config.citiesRoot, { recursive: true });
+    // Keeps the mark there, and so the restore at its end; whoever waits for it all the same waits for a minute.
+    const watch = new pg.Client({ connectionString: database.url });
+    watch.on('error', () => undefined);
+    await watch.connect();
+    const hold = (): Promise<unknown> =>
+      watch.query(`begin; set local idle_in_transaction_session_timeout = '60s'; lock table public.restore_not_ended in access share mode`);
+    const restored = amid(hold, async () => {
+      try {
+        await eventually(() => existsSync(join(config.citiesRoot, 'works')), 30_000);
+        await expect(prepareDatabase(config, database.url)).rejects.toThrow('another supervisor (process');
+        await expect(prepareDatabase(elsewhere, database.url)).rejects.toThrow(REFUSED);
+        await expect(checkSchema(config, database.url)).rejects.toThrow(REFUSED);
+      } finally {
+        await watch.end();
+      }
+    });
+    expect(await restored).toContain('the log is in epoch 5');
+    await prepareDatabase(elsewhere, database.url);
+    expect([await epochOf(database.url), existsSync(marker())]).toEqual([5, false]);
+  });
+
+  // Guard: with several hosts in its address a start looks which of them takes writes, and is then refused.
+  it('one that looks which host takes writes is no service', async () => {
+    const look = new pg.Client({ connectionString: database.url, application_name: 'svc-look' });
+    expect(await amid(() => look.connect())).toContain('the log is in epoch 5');
+    await look.end();
   });
 
   // Guard: one that was asked just before has not seen the mark, and the cities would be replaced under it.
