@@ -71,6 +71,13 @@ export const DEPLOYMENT: readonly Guard[] = [
     name: 'as libpq reads it',
   },
   {
+    guard: 'A file for TLS that an address of a database names is looked at before the driver ends the start.',
+    file: 'src/platform/config/database-address.ts',
+    find: 'return faultOfFiles(asked);',
+    replace: 'return asked.size < 0 ? faultOfFiles(asked) : undefined;',
+    test: 'src/platform/config/database-files.spec.ts',
+  },
+  {
     guard: 'A restore moves a link aside whose database is gone.',
     file: 'src/entry/backup/restoring.ts',
     find: '(await lstat(path).catch(() => undefined)) === undefined',

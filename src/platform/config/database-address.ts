@@ -1,3 +1,5 @@
+import { faultOfFiles } from './database-files.js';
+
 /** Addresses as libpq has them: `postgres://user@one:5432,two:5433/name?target_session_attrs=read-write`. The driver knows one host. */
 const ADDRESS = /^(postgres(?:ql)?:\/\/)((?:[^@/?#]*@)?)([^/?#]*)(.*)$/;
 const ATTRS = 'target_session_attrs';
@@ -36,6 +38,8 @@ export function faultOf(url: string): string | undefined {
   const all = hosts.split(',');
   if (all.some((host) => !URL.canParse(`${scheme}${user}${host}${rest}`) || (all.length > 1 && host === '')))
     return 'has a host that is none; several are written postgres://user@one:5432,two:5432/name';
-  const attrs = new URL(`${scheme}${user}${all[0]}${rest}`).searchParams.get(ATTRS);
-  return attrs === null || WRITABLE.has(attrs) ? undefined : `has ${ATTRS}=${attrs}: the service writes, and takes read-write alone`;
+  const asked = new URL(`${scheme}${user}${all[0]}${rest}`).searchParams;
+  const attrs = asked.get(ATTRS);
+  if (attrs !== null && !WRITABLE.has(attrs)) return `has ${ATTRS}=${attrs}: the service writes, and takes read-write alone`;
+  return faultOfFiles(asked);
 }
