@@ -89,10 +89,26 @@ export const AUDIT: readonly Guard[] = [
   {
     guard: 'Who did what in some cities is read without what was done in all others.',
     file: READS,
-    find: 'cities.length > 1 && cities.length <= MOST_APART',
-    replace: 'cities.length > 20 && cities.length <= MOST_APART',
+    find: '(cities.length <= MOST_APART || isMany)',
+    replace: '(cities.length < 20 || isMany)',
     test: 'src/modules/administration/audit/audit-reads.db-spec.ts',
     name: 'without those that all others have made since',
+  },
+  {
+    guard: 'What was done in very many cities is read without most of what all others have done since.',
+    file: READS,
+    find: 'limit ${FIRST})',
+    replace: 'limit ${1_000 * FIRST})',
+    test: 'src/modules/administration/audit/audit-reads.db-spec.ts',
+    name: 'also where they are very many',
+  },
+  {
+    guard: 'What was done in very many cities is read behind all that others have done since.',
+    file: READS,
+    find: '(select count(*) from seen) < ${FIRST}',
+    replace: '(select count(*) from seen) <= ${FIRST}',
+    test: 'src/modules/administration/audit/audit-reads.db-spec.ts',
+    name: 'also where they are very many',
   },
   {
     guard: 'What a key has done is read without what else was done in the cities that are seen.',

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { cloneDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { plansOf, rowsRead } from '../../../../test/support/plans.js';
 import { createDb, createPool, type Db, type PgPool } from '../../../platform/database/database.js';
-import { AuditReadsRepository, type AuditFilter } from './audit-reads.repository.js';
+import { AuditReadsRepository, type AuditFilter, type Place } from './audit-reads.repository.js';
 
 const EVERYTHING: AuditFilter = { cities: undefined, city: undefined, key: undefined, operation: undefined, outcome: undefined };
 const ANY_TIME = { requestId: undefined, since: undefined, until: undefined };
@@ -46,6 +46,27 @@ describe('the records of some cities', () => {
       // Each city's newest, and what is shown of these once more.
       expect(Math.round(rowsRead(nodes, 'audit_records'))).toBeLessThanOrEqual(6 * cities.length + 6);
     }
+  });
+
+  it('are read without most of those that all others have made since, also where they are very many', async () => {
+    await record(`case when n <= 1000 then 'quiet-' || n % 20 when n <= 2500 then 'busy' else 'loud' end`, 9_000);
+    const cities = [...Array.from({ length: 20 }, (_, n) => `quiet-${n}`), ...Array.from({ length: 100 }, (_, n) => `none-${n}`)];
+    const newestOf = async (more: readonly string[], below?: Place): Promise<[(string | null)[], number]> => {
+      let found: (string | null)[] = [];
+      const nodes = await plansOf(pool, async (traced) => {
+        const page = await new AuditReadsRepository(traced).page({ ...EVERYTHING, cities: [...cities, ...more] }, ANY_TIME, below, 5);
+        found = page.items.map((row) => row.request_id);
+      });
+      return [found, Math.round(rowsRead(nodes, 'audit_records'))];
+    };
+    const [found, read] = await newestOf([]);
+    expect(found).toEqual(['r1000', 'r999', 'r998', 'r997', 'r996']);
+    expect(read).toBeLessThanOrEqual(2_000 + 6 * 20 + 6);
+    // Behind what others have made, and where these have made most, the newest of all do.
+    const { last } = await new AuditReadsRepository(db).page({ ...EVERYTHING, cities: ['busy'] }, ANY_TIME, undefined, 1_497);
+    expect(await newestOf(['busy'], last)).toEqual([['r1003', 'r1002', 'r1001', 'r1000', 'r999'], expect.any(Number)]);
+    const [newest, few] = await newestOf(['loud']);
+    expect([newest[0], few]).toEqual(['r9000', 12]);
   });
 
   it('are read as those of a key are, where one is asked for', async () => {

@@ -63,10 +63,11 @@ const COLUMNS = sql`
   r.reason, r.operation_request_id`;
 const KEY_ID = /^[0-9a-f]{12}$/;
 /**
- * Of so many cities at the most each is read alone, which takes 0.2 ms for one of them. Whoever may see more sees most of what there is in
- * most places, and there the index of all finds a page at once.
+ * Of so many cities at the most each is read alone and nothing else. Whoever may see more sees most of what there is in most places, and there
+ * a page is among the newest of all: so many of them are read first.
  */
 const MOST_APART = 100;
+const FIRST = 2_000;
 const STATUSES = { accepted: [0, 399], refused: [400, 499], failed: [500, 599] } as const;
 
 /** The cities whose records are asked for; undefined: all, and those of no city. */
@@ -93,6 +94,18 @@ function looked({ key, operation, outcome }: AuditFilter): RawBuilder<unknown> |
     ...(outcome === undefined ? [] : [sql`r.status between ${from} and ${to}`]),
   ];
   return parts.length === 0 ? undefined : sql`coalesce(${sql.join(parts, sql` and `)}, false)`;
+}
+
+/** The newest of very many cities: among the newest of all where these have enough, and where they have not, `alone`. */
+function firstOfAll(fit: RawBuilder<unknown>, cities: readonly string[], alone: RawBuilder<unknown>, most: number): RawBuilder<unknown> {
+  return sql`
+    with seen as materialized (select r.at, r.id, r.city from audit_records r where ${fit} order by r.at desc, r.id desc limit ${FIRST}),
+    own as materialized (
+      select r.at, r.id, true as matches, false as is_share from seen r where ${among(cities)} order by r.at desc, r.id desc limit ${most}
+    ),
+    enough as materialized (select (select count(*) from own) = ${most} or (select count(*) from seen) < ${FIRST} as is_so)
+    select o.* from own o where (select e.is_so from enough e)
+    union all select a.* from (${alone}) a where not (select e.is_so from enough e)`;
 }
 
 /** All reading of `audit_records`. */
@@ -125,7 +138,10 @@ export class AuditReadsRepository {
     // Whoever may see several cities reads nothing of what was done in all others since. The records of one request are found by its id, and
     // those of a key by its own.
     const isFound = requestId !== undefined || found(filter).length > 0;
-    const apart = cities !== undefined && cities.length > 1 && cities.length <= MOST_APART && !isFound;
+    const isSeveral = cities !== undefined && cities.length > 1 && !isFound;
+    // Of very many a share of what is looked at would be a handful.
+    const isMany = isSeveral && cities.length > MOST_APART && matches === undefined;
+    const apart = isSeveral && (cities.length <= MOST_APART || isMany);
     const each = apart && matches !== undefined ? Math.ceil(lookedAt / cities.length) : most;
     const fit = sql.join([...conditions, ...(apart || cities === undefined ? [] : [among(cities)])], sql` and `);
     const newest = sql`
@@ -137,9 +153,10 @@ export class AuditReadsRepository {
         ? sql`select l.*, row_number() over (order by l.at desc, l.id desc) = ${each} as is_share from (${newest}) l`
         : sql`select l.*, false as is_share from (${newest}) l`;
     const named = apart ? sql`unnest(${[...cities]}::text[])` : sql`(values (null::text))`;
-    const places = sql`select n.* from ${named} c(name) cross join lateral (${ofCity}) n`;
+    const alone = sql`select n.* from ${named} c(name) cross join lateral (${ofCity}) n`;
+    const places = isMany ? firstOfAll(sql.join(conditions, sql` and `), cities, alone, most) : alone;
     const { rows } = await sql<AuditRow & { matched: number; is_edge: boolean }>`
-      with places as materialized (${places} ${each < most ? sql`` : sql`order by at desc, id desc limit ${most}`}), edge as materialized (
+      with places as materialized (select p.* from (${places}) p ${each < most ? sql`` : sql`order by p.at desc, p.id desc limit ${most}`}), edge as materialized (
         select p.at, p.id from places p where p.is_share order by p.at desc, p.id desc limit 1
       ), looked as materialized (
         select p.at, p.id, p.matches from places p where not exists (select from edge e where (p.at, p.id) < (e.at, e.id))

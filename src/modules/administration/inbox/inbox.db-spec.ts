@@ -64,7 +64,7 @@ describe('the inbox', () => {
       // What is last is a quiet city's, and each of the others has one before.
       const rows = sql`
         select s.id as stream_id, n, '2026-01-01Z'::timestamptz + n * interval '1 second' as at from event_streams s, generate_series(1, 4000) n
-        where n = 4000 and s.name = 'quiet-7' or n between 1001 and 2999 and s.id = ${loud}::int or n = s.id and s.name like 'quiet%'`;
+        where n = 4000 and s.name = 'quiet-7' or n between 1001 and 3999 and s.id = ${loud}::int or n = s.id and s.name like 'quiet%'`;
       await sql`insert into beads (stream_id, id, title, assignee, created_at) select stream_id, 'b-' || n, 't', 'human', at from (${rows}) r`.execute(
         of,
       );
@@ -86,12 +86,25 @@ describe('the inbox', () => {
         for (const table of ['beads', 'messages']) expect([table, Math.round(rowsRead(nodes, table))]).toEqual([table, 2 * n]);
       }
       // Of very many, which have most of what there is, none is looked at alone.
-      const names = ['loud', ...Array.from({ length: 100 }, (_, i) => `quiet-${i}`)];
-      const nodes = await plansOf(pool, async (traced) => {
-        const page = await new InboxRepository(traced).page({ names, kinds: ['bead'], after: undefined, limit: 1_000 });
-        expect(page).toHaveLength(1_001);
+      const none = Array.from({ length: 100 }, (_, i) => `none-${i}`);
+      const asked = async (cities: readonly string[], limit: number) => {
+        let page: readonly { readonly id: string }[] = [];
+        const nodes = await plansOf(pool, async (traced) => {
+          page = await new InboxRepository(traced).page({ names: cities, kinds: ['bead'], after: undefined, limit });
+        });
+        return { page, nodes: nodes.filter((node) => node['Relation Name'] === 'beads' && Number(node['Actual Loops']) > 0) };
+      };
+      const busy = await asked(['loud', ...quiet, ...none], 1_000);
+      expect([busy.page.length, busy.nodes.map((node) => node['Actual Loops'])]).toEqual([1_001, [1]]);
+      // Of very many that have little, not all is read that waits elsewhere.
+      const { page, nodes } = await asked([...quiet, ...none], 100);
+      expect([page.length, page.at(-1)!.id]).toEqual([21, 'b-4000']);
+      expect(Math.round(rowsRead(nodes, 'beads'))).toBe(2_000 + 21);
+      const counted = await plansOf(pool, async (traced) => {
+        const found = await new InboxRepository(traced).count({ names: [...quiet, ...none], kinds: ['bead', 'mail'], most: 10_000 });
+        expect(found).toEqual({ bead: 21, mail: 21 });
       });
-      expect(nodes.filter((node) => node['Relation Name'] === 'beads').map((node) => node['Actual Loops'])).toEqual([1]);
+      expect(Math.round(rowsRead(counted, 'beads'))).toBe(21);
     } finally {
       await pool.end();
       await other.drop();
