@@ -127,6 +127,22 @@ export const AUDIT: readonly Guard[] = [
     name: 'those of 20 that match',
   },
   {
+    guard: 'What quiet cities leave of what is looked at is looked at in busy ones.',
+    file: READS,
+    find: 'n.looked + n.full_ones <= ${lookedAt}',
+    replace: 'n.looked + n.full_ones <= 0 * ${lookedAt}',
+    test: 'src/modules/administration/audit/audit-reads.db-spec.ts',
+    name: 'what quiet cities leave',
+  },
+  {
+    guard: 'Where a page of records is full, no more is looked at in busy cities.',
+    file: READS,
+    find: 'n.matched <= ${limit} and',
+    replace: 'n.matched <= ${lookedAt + limit} and',
+    test: 'src/modules/administration/audit/audit-reads.db-spec.ts',
+    name: 'what quiet cities leave',
+  },
+  {
     guard: 'A page of what was done in some cities leaves out nothing of a busy one.',
     file: READS,
     find: ' where not exists (select from edge e where (p.at, p.id) < (e.at, e.id))',

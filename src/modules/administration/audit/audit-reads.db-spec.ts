@@ -95,6 +95,30 @@ describe('the records of some cities', () => {
     expect(Math.round(rowsRead(nodes, 'audit_records'))).toBeLessThanOrEqual(operation === undefined ? 2 * (limit + 1) : lookedAt + 1);
   });
 
+  it('that match are looked for in what quiet cities leave of what is looked at', async () => {
+    await record(`case when n % 100 = 0 then 'quiet-' || n % 3 else 'loud' end`, 900);
+    const reads = new AuditReadsRepository(db);
+    const page = (operation: string, lookedAt: number) =>
+      reads.page({ ...EVERYTHING, cities: ['loud', 'quiet-0', 'quiet-1', 'quiet-2'], operation }, ANY_TIME, undefined, 5, lookedAt);
+    // A share alone ends at the 250th of the busy one. With what the others leave, nine of them here, all of it is looked at.
+    const { items, last } = await page('none', 1_000);
+    expect([items.length, last]).toEqual([0, undefined]);
+    const part = await page('none', 400);
+    expect(part.last!.id).toBeLessThan((await page('none', 100)).last!.id - 250);
+    // What fills a page takes none of it.
+    const nodes = await plansOf(pool, async (traced) => {
+      const found = await new AuditReadsRepository(traced).page(
+        { ...EVERYTHING, cities: ['loud', 'quiet-0', 'quiet-1', 'quiet-2'], operation: 'third' },
+        ANY_TIME,
+        undefined,
+        5,
+        400,
+      );
+      expect(found.items).toHaveLength(5);
+    });
+    expect(Math.round(rowsRead(nodes, 'audit_records'))).toBeLessThanOrEqual(100 + 9 + 7);
+  });
+
   it('come in pages that leave out none, also of the city of which there are most', async () => {
     await record(`case when n % 7 = 0 then 'quiet' when n % 5 = 0 then 'other' when n between 31 and 50 then 'unseen' else 'loud' end`, 90);
     const reads = new AuditReadsRepository(db);

@@ -108,6 +108,30 @@ function firstOfAll(fit: RawBuilder<unknown>, cities: readonly string[], alone: 
     union all select a.* from (${alone}) a where not (select e.is_so from enough e)`;
 }
 
+/**
+ * What is looked at for those that match, a share of it for each city. One that has more than its share hides what is older: of no city anything below the
+ * newest such place counts. So where a page is not full above that, such cities have what others leave of theirs.
+ */
+function shared(
+  named: RawBuilder<unknown>,
+  newest: (most: RawBuilder<unknown>) => RawBuilder<unknown>,
+  { each, limit, lookedAt }: { readonly each: number; readonly limit: number; readonly lookedAt: number },
+): RawBuilder<unknown> {
+  const ofCity = (most: RawBuilder<unknown>): RawBuilder<unknown> =>
+    sql`select l.*, row_number() over (order by l.at desc, l.id desc) = ${most} as is_share from (${newest(most)}) l`;
+  return sql`
+    with shares as materialized (select c.name, n.* from ${named} c(name) cross join lateral (${ofCity(sql`${each}::bigint`)}) n),
+    counts as materialized (
+      select count(*) as looked, count(*) filter (where s.is_share) as full_ones,
+        count(*) filter (where s.matches and not exists (select from shares e where e.is_share and (s.at, s.id) < (e.at, e.id))) as matched
+      from shares s
+    ), more as materialized (
+      select s.name from shares s, counts n where s.is_share and n.matched <= ${limit} and n.looked + n.full_ones <= ${lookedAt}
+    ), larger as materialized (select ${each}::bigint + (${lookedAt}::bigint - n.looked) / greatest(1, n.full_ones) as share from counts n)
+    select s.at, s.id, s.matches, s.is_share from shares s where s.name not in (select m.name from more m)
+    union all select n.* from more c cross join lateral (${ofCity(sql`(select g.share from larger g)`)}) n`;
+}
+
 /** All reading of `audit_records`. */
 @Injectable()
 export class AuditReadsRepository {
@@ -144,16 +168,14 @@ export class AuditReadsRepository {
     const apart = isSeveral && (cities.length <= MOST_APART || isMany);
     const each = apart && matches !== undefined ? Math.ceil(lookedAt / cities.length) : most;
     const fit = sql.join([...conditions, ...(apart || cities === undefined ? [] : [among(cities)])], sql` and `);
-    const newest = sql`
+    const newest = (so: RawBuilder<unknown>): RawBuilder<unknown> => sql`
       select r.at, r.id, ${matches ?? sql`true`} as matches from audit_records r where ${apart ? sql`r.city = c.name and ` : sql``}${fit}
-      order by r.at desc, r.id desc limit ${each}`;
-    // A city that has more than its share of what is looked at hides what is older: of no city anything below the newest such place counts.
-    const ofCity =
-      each < most
-        ? sql`select l.*, row_number() over (order by l.at desc, l.id desc) = ${each} as is_share from (${newest}) l`
-        : sql`select l.*, false as is_share from (${newest}) l`;
+      order by r.at desc, r.id desc limit ${so}`;
     const named = apart ? sql`unnest(${[...cities]}::text[])` : sql`(values (null::text))`;
-    const alone = sql`select n.* from ${named} c(name) cross join lateral (${ofCity}) n`;
+    const alone =
+      each < most
+        ? shared(named, newest, { each, limit, lookedAt })
+        : sql`select n.*, false as is_share from ${named} c(name) cross join lateral (${newest(sql`${most}::bigint`)}) n`;
     const places = isMany ? firstOfAll(sql.join(conditions, sql` and `), cities, alone, most) : alone;
     const { rows } = await sql<AuditRow & { matched: number; is_edge: boolean }>`
       with places as materialized (select p.* from (${places}) p ${each < most ? sql`` : sql`order by p.at desc, p.id desc limit ${most}`}), edge as materialized (
