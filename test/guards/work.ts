@@ -758,6 +758,14 @@ export const WORK: readonly Guard[] = [
     name: 'stream by stream',
   },
   {
+    guard: 'A search for words that very many have gathers no beginnings of words.',
+    file: 'src/modules/administration/search/search.repository.ts',
+    find: 'return whole.cut ? whole :',
+    replace: 'return whole.cut && scope.most < 0 ? whole :',
+    test: 'src/modules/administration/search/search.db-spec.ts',
+    name: 'looks for whole words first',
+  },
+  {
     guard: 'A search keeps what it has found in the time that there is.',
     file: 'src/modules/administration/search/search.service.ts',
     find: 'if (all === undefined) break;',

@@ -110,6 +110,31 @@ describe('a search', () => {
     expect(await search('nothing', { kinds: 'bead' }, ['beta'], { ...LIMITS, own: 3 })).toEqual({ items: [] });
   });
 
+  it('looks for whole words first, where very many have them', async () => {
+    const other = await cloneDatabase();
+    const many = createDb(createPool(other.url, { max: 2 }));
+    try {
+      const { streamId } = await registerCity(many, 'alpha', '/alpha');
+      await sql`
+        insert into beads (stream_id, id, title)
+        select ${streamId}, 'al-' || n, case when n not between 11 and 50 then 'Mended pages' else 'Mend the page' end from generate_series(1, 60) n`.execute(
+        many,
+      );
+      const of = async (q: string, ranked: number): Promise<[readonly string[], boolean | undefined]> => {
+        const query = SearchQuery.parse({ q, kinds: 'bead', limit: '100' });
+        const { items, partial } = await new SearchService(new SearchRepository(many)).search(query, ANYBODY, { ...LIMITS, ranked });
+        return [[...new Set(items.map(({ title }) => title))].sort(), partial];
+      };
+      expect(await of('page mend', 20)).toEqual([['Mend the page'], true]);
+      // All of it where there are not so many.
+      expect(await of('page mend', 5_000)).toEqual([['Mend the page', 'Mended pages'], undefined]);
+      expect(await of('pages mended', 5_000)).toEqual([['Mended pages'], undefined]);
+    } finally {
+      await many.destroy();
+      await other.drop();
+    }
+  });
+
   it('keeps what it has found among the newest of a caller’s own, when there is no time for all', async () => {
     const asked: number[] = [];
     class Long extends SearchRepository {

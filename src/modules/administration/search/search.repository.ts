@@ -95,9 +95,12 @@ export class SearchRepository {
       );
       if (kind === 'city') return this.#cities(tx, wanted, scope);
       if (kind === 'agent') return this.#agents(tx, wanted, scope);
-      if (kind === 'bead') return this.#worded(tx, BEADS, wanted, scope);
-      if (kind === 'session') return this.#worded(tx, SESSIONS, wanted, scope);
-      return this.#worded(tx, MAIL, wanted, scope);
+      const source = { bead: BEADS, session: SESSIONS, mail: MAIL }[kind];
+      // The index gathers all that has one of the words, and all that begins so; of whole words it gives what has all of them, and stops early. Where so
+      // many have these that no more is looked at, nobody misses what only begins so.
+      const whole =
+        wanted.whole === undefined || scope.apart ? NOTHING : await this.#worded(tx, source, { ...wanted, query: wanted.whole }, scope);
+      return whole.cut ? whole : this.#worded(tx, source, wanted, scope);
     });
   }
 
