@@ -41,6 +41,8 @@ const JOIN_MS_EACH = 0.1;
 const CHUNK_BYTES = 128 * 1024;
 const RETRY_REPLAY_MS = 250;
 const REPLAY_LIMIT_MS = 10_000;
+/** Who is put off comes back after so many times of what others wait: 5 to 20 s. */
+const LATER = 10;
 
 /**
  * Subscribers with equal rights and filters, and a ring of the frames they get. A frame is written at once
@@ -208,6 +210,7 @@ export class Channel {
           failingSince = undefined;
         } catch (error) {
           failingSince ??= Date.now();
+          if (error instanceof StreamPutOff) return s.end(retryFrame(LATER));
           if (error instanceof StreamExpired || Date.now() - failingSince > REPLAY_LIMIT_MS) return s.end(retryFrame());
           await sleep(RETRY_REPLAY_MS);
         }
@@ -268,6 +271,9 @@ export class Channel {
 
 /** The log no longer holds what a subscriber needs; it reconnects and is told so. */
 export class StreamExpired extends Error {}
+
+/** What a subscriber is told of takes more than its key may have now; it keeps its position and comes back later. */
+export class StreamPutOff extends Error {}
 
 function addLag(s: Subscriber, frame: Frame): void {
   s.lag ??= new Map();

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { cloneDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { eventually, openStream, type Frame, type OpenStream } from '../../../test/support/sse.js';
 import { StreamReplica } from '../../../test/support/stream-replica.js';
+import { StreamPutOff } from './channel.js';
 import { formatOpaque, parseOpaque } from './cursor.js';
 import { PositionSeal } from './position-seal.js';
 
@@ -242,6 +243,26 @@ describe('opaque ids', () => {
     const stores = jest.spyOn(b.hub.checkpoints, 'ofReplay');
     await (await open(`${b.url}/sup?type=no.such`, id)).until((f) => f.event === 'heartbeat');
     expect(stores).not.toHaveBeenCalled();
+  });
+
+  // Guard: it would read the log again and again, and come back at once.
+  it('of a key that has had its share stored: its stream ends with a time to come back', async () => {
+    const more = Array.from({ length: 60 }, (_, n) => `more${n}`);
+    for (const name of more) await a.join(name);
+    const earlier = await open(`${a.url}/sup`);
+    const id = (await earlier.until((f) => f.event === 'heartbeat' && isOpaque(f))).id!;
+    await earlier.close();
+    for (const name of more) await a.emit(name);
+    const stores = jest.spyOn(b.hub.checkpoints, 'ofReplay').mockRejectedValue(new StreamPutOff('used'));
+    const back = async () => (await fetch(`${b.url}/sup`, { headers: { 'last-event-id': id } })).text();
+    const told = await back();
+    expect(Number(/retry: (\d+)\n\n$/.exec(told)![1])).toBeGreaterThanOrEqual(5_000);
+    expect([told.includes('event:'), stores.mock.calls.length]).toEqual([false, 1]);
+    stores.mockRestore();
+    // It has its place yet.
+    const resumed = await open(`${b.url}/sup`, id);
+    await resumed.until((f) => f.event === 'heartbeat');
+    expect(events(resumed)).toHaveLength(60);
   });
 
   it('are stored anew only when they are old', async () => {

@@ -1,5 +1,7 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { AppLogger, createLogger } from '../logging/logger.js';
+import type { Rate } from '../config/config.js';
+import { StreamPutOff } from './channel.js';
 import { Checkpoints, MOST_UNSTORED, OWN_RATE } from './checkpoints.js';
 import { parseOpaque } from './cursor.js';
 import { PositionSeal } from './position-seal.js';
@@ -120,7 +122,7 @@ describe('positions of many cities that are stored for a request', () => {
   const seal = new PositionSeal(Buffer.alloc(32));
   const vectorAt = (seq: number, cities = 3_000): Map<number, number> => new Map(Array.from({ length: cities }, (_, n) => [n + 1, seq]));
   const movedIn = (position: Position | undefined): readonly (readonly [number, number])[] => parseOpaque(position!.id(), 'id', seal).moved;
-  function storing() {
+  function storing(rate?: Rate) {
     const stored: ReadonlyMap<number, number>[] = [];
     const roots: (number | undefined)[] = [];
     const insertCursor = (root: number | undefined, seqs: ReadonlyMap<number, number>): Promise<number> => {
@@ -129,7 +131,7 @@ describe('positions of many cities that are stored for a request', () => {
     };
     const repository = { insertCursor, seal: () => Promise.resolve(seal) };
     const log = new AppLogger(createLogger('silent', {}));
-    const checkpoints = new Checkpoints(repository as unknown as StreamLogRepository, log, () => new Map());
+    const checkpoints = new Checkpoints(repository as unknown as StreamLogRepository, log, () => new Map(), rate);
     return { checkpoints, stored, roots, repository };
   }
 
@@ -149,6 +151,20 @@ describe('positions of many cities that are stored for a request', () => {
     const { checkpoints, stored } = storing();
     for (let n = 0; n < 700; n++) expect(movedIn(await checkpoints.ofReplay(vectorAt(n, 100), 64))).toEqual([]);
     expect(stored).toHaveLength(700);
+  });
+
+  // Guard: whoever comes back with ever other places fills the disk, with a key that only reads.
+  it('are stored for no more than the share of a key, and for all parts of what has begun', async () => {
+    const { checkpoints, stored } = storing({ perSecond: 1e-6, burst: 2 });
+    const begun = await checkpoints.ofReplay(vectorAt(1), 64, undefined, 'one');
+    await checkpoints.ofReplay(vectorAt(2), 64, undefined, 'one');
+    await expect(checkpoints.ofReplay(vectorAt(3), 64, undefined, 'one')).rejects.toThrow(StreamPutOff);
+    // What is near to a stored one takes none, and others have theirs.
+    await checkpoints.ofReplay(new Map([...vectorAt(2), [7, 9]]), 64, undefined, 'one');
+    expect(stored).toHaveLength(2);
+    await checkpoints.ofReplay(vectorAt(4), 64, begun.base, 'one');
+    await checkpoints.ofReplay(vectorAt(5), 64, undefined, 'two');
+    expect(stored).toHaveLength(4);
   });
 
   // Guard: each part of a replay would have a row of all cities, kept for a day.

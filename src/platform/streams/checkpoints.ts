@@ -1,6 +1,7 @@
 import type { Rate } from '../config/config.js';
 import { Buckets } from '../http/buckets.js';
 import { AppLogger } from '../logging/logger.js';
+import { StreamPutOff } from './channel.js';
 import { parseOpaque, placeOf } from './cursor.js';
 import { OpaquePosition, type CheckpointBase } from './positions.js';
 import { Base, CHAIN_LENGTH, STORED_BASE_MS, StoredPositions } from './stored-positions.js';
@@ -20,6 +21,11 @@ const RENEW_MS = 30 * 60_000;
 const TOKEN_MOVED_LIMIT = 256;
 /** What requests of one key may have stored by this process: a row is as large as there are cities. */
 export const OWN_RATE: Rate = { perSecond: 60 / 3_600, burst: 60 };
+/**
+ * The same of replays: as many as a key may have streams come back twice at once, each from a place of its own. Beyond that, which is 36 KB each of 3,000 cities
+ * and kept for a day, they come back later.
+ */
+export const REPLAY_RATE: Rate = { perSecond: 1, burst: 10_000 };
 
 /** How far a stream is, with its name: ids go on naming one that has left, and not everybody may see it. */
 interface Moved {
@@ -50,11 +56,13 @@ export class Checkpoints {
   #movedMeanwhile = new Map<number, Moved>();
   readonly #stored: StoredPositions;
   readonly #shares = new Buckets();
+  readonly #replays = new Buckets();
 
   constructor(
     private readonly repository: StreamLogRepository,
     private readonly log: AppLogger,
     private readonly vector: () => Map<number, number>,
+    private readonly replayRate = REPLAY_RATE,
   ) {
     this.#stored = new StoredPositions(repository);
   }
@@ -130,11 +138,21 @@ export class Checkpoints {
 
   /**
    * A position for a stream that is far from the hub's place. It counts from one that was stored before, where up to `most` streams differ from that;
-   * otherwise it is stored, as what has moved since the part before it (`last`), where that is known. No key has a share of these: its streams would have to wait
-   * for more, would be silent meanwhile, and would read the log again and again. A row costs its client a part of the log that it is told first, and is dropped after a day.
+   * otherwise it is stored, as what has moved since the part before it (`last`), where that is known. A key has no small share of these: its streams would have to
+   * wait for more, would be silent meanwhile, and would read the log again and again. A row costs its client a part of the log that it is told first, and is dropped
+   * after a day. What is beyond all streams that the key may have is put off.
+   *
+   * @throws StreamPutOff
    */
-  async ofReplay(vector: ReadonlyMap<number, number>, most: number, last?: CheckpointBase): Promise<OpaquePosition> {
-    return this.#stored.near(vector, most, last) ?? this.#stored.store(vector, last);
+  async ofReplay(vector: ReadonlyMap<number, number>, most: number, last?: CheckpointBase, key?: string): Promise<OpaquePosition> {
+    return this.#stored.near(vector, most, last) ?? this.#storeFor(key, vector, last);
+  }
+
+  /** The first row of a replay is of its key's share; those of its further parts name little. */
+  #storeFor(key: string | undefined, vector: ReadonlyMap<number, number>, last: CheckpointBase | undefined): Promise<OpaquePosition> {
+    if (last === undefined && this.#replays.take(key ?? '', this.replayRate) > 0)
+      throw new StreamPutOff('the key has had its share stored');
+    return this.#stored.store(vector, last);
   }
 
   /**

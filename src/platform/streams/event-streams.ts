@@ -240,7 +240,7 @@ export class EventStreams {
           forget();
         };
         this.#open++;
-        const subscriber = new Subscriber(socket, this.config.heartbeatMs, gone);
+        const subscriber = new Subscriber(socket, this.config.heartbeatMs, gone, keyId);
         forget = this.keys.add(keyId, () => subscriber.end(''));
         await this.failpoints.hit('stream.before_first_frame');
         if (subscriber.state === 'closed') return;

@@ -5,8 +5,8 @@ function retryHint(): number {
   return 500 + Math.floor(Math.random() * 1_500);
 }
 
-export function retryFrame(): string {
-  return `retry: ${retryHint()}\n\n`;
+export function retryFrame(times = 1): string {
+  return `retry: ${times * retryHint()}\n\n`;
 }
 
 export function frameText(id: string | undefined, event: string, data: string): string {

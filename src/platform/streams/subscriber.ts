@@ -39,6 +39,8 @@ export class Subscriber {
     readonly socket: Socket,
     heartbeatMs: number,
     private readonly onClose: (subscriber: Subscriber) => void,
+    /** The key whose share its replays take. */
+    readonly keyId?: string,
   ) {
     const now = Date.now();
     this.beatAt = now + heartbeatMs;

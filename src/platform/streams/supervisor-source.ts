@@ -181,7 +181,7 @@ export class SupervisorSource implements ChannelSource {
     const vector = new Map(elsewhere);
     for (const stream of this.streams) if (!vector.has(stream.id)) vector.set(stream.id, stream.position);
     for (const [id, { name, head }] of this.feed.left.lately()) if (this.scope.inFeed(name) && !vector.has(id)) vector.set(id, head);
-    const own = await this.checkpoints.ofReplay(vector, CHUNK_STREAMS, s.base);
+    const own = await this.checkpoints.ofReplay(vector, CHUNK_STREAMS, s.base, s.keyId);
     // The next part counts from this one. A stream that was closed meanwhile keeps nothing.
     if (s.lag === lag) s.base = own.base;
     return own;
