@@ -760,8 +760,8 @@ export const WORK: readonly Guard[] = [
   {
     guard: 'A search for words that very many have gathers no beginnings of words.',
     file: 'src/modules/administration/search/search.repository.ts',
-    find: 'return whole.cut ? whole :',
-    replace: 'return whole.cut && scope.most < 0 ? whole :',
+    find: 'return first.cut ? first :',
+    replace: 'return first.cut && most < 0 ? first :',
     test: 'src/modules/administration/search/search.db-spec.ts',
     name: 'looks for whole words first',
   },

@@ -114,13 +114,12 @@ function firstOfAll(fit: RawBuilder<unknown>, cities: readonly string[], alone: 
  */
 function shared(
   named: RawBuilder<unknown>,
-  newest: (most: RawBuilder<unknown>) => RawBuilder<unknown>,
+  ofShare: RawBuilder<unknown>,
+  ofMore: RawBuilder<unknown>,
   { each, limit, lookedAt }: { readonly each: number; readonly limit: number; readonly lookedAt: number },
 ): RawBuilder<unknown> {
-  const ofCity = (most: RawBuilder<unknown>): RawBuilder<unknown> =>
-    sql`select l.*, row_number() over (order by l.at desc, l.id desc) = ${most} as is_share from (${newest(most)}) l`;
   return sql`
-    with shares as materialized (select c.name, n.* from ${named} c(name) cross join lateral (${ofCity(sql`${each}::bigint`)}) n),
+    with shares as materialized (select c.name, n.* from ${named} c(name) cross join lateral (${ofShare}) n),
     counts as materialized (
       select count(*) as looked, count(*) filter (where s.is_share) as full_ones,
         count(*) filter (where s.matches and not exists (select from shares e where e.is_share and (s.at, s.id) < (e.at, e.id))) as matched
@@ -129,7 +128,7 @@ function shared(
       select s.name from shares s, counts n where s.is_share and n.matched <= ${limit} and n.looked + n.full_ones <= ${lookedAt}
     ), larger as materialized (select ${each}::bigint + (${lookedAt}::bigint - n.looked) / greatest(1, n.full_ones) as share from counts n)
     select s.at, s.id, s.matches, s.is_share from shares s where s.name not in (select m.name from more m)
-    union all select n.* from more c cross join lateral (${ofCity(sql`(select g.share from larger g)`)}) n`;
+    union all select n.* from more c cross join lateral (${ofMore}) n`;
 }
 
 /** All reading of `audit_records`. */
@@ -171,10 +170,12 @@ export class AuditReadsRepository {
     const newest = (so: RawBuilder<unknown>): RawBuilder<unknown> => sql`
       select r.at, r.id, ${matches ?? sql`true`} as matches from audit_records r where ${apart ? sql`r.city = c.name and ` : sql``}${fit}
       order by r.at desc, r.id desc limit ${so}`;
+    const ofCity = (so: RawBuilder<unknown>): RawBuilder<unknown> =>
+      sql`select l.*, row_number() over (order by l.at desc, l.id desc) = ${so} as is_share from (${newest(so)}) l`;
     const named = apart ? sql`unnest(${[...cities]}::text[])` : sql`(values (null::text))`;
     const alone =
       each < most
-        ? shared(named, newest, { each, limit, lookedAt })
+        ? shared(named, ofCity(sql`${each}::bigint`), ofCity(sql`(select g.share from larger g)`), { each, limit, lookedAt })
         : sql`select n.*, false as is_share from ${named} c(name) cross join lateral (${newest(sql`${most}::bigint`)}) n`;
     const places = isMany ? firstOfAll(sql.join(conditions, sql` and `), cities, alone, most) : alone;
     const { rows } = await sql<AuditRow & { matched: number; is_edge: boolean }>`

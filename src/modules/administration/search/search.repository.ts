@@ -95,41 +95,36 @@ export class SearchRepository {
       );
       if (kind === 'city') return this.#cities(tx, wanted, scope);
       if (kind === 'agent') return this.#agents(tx, wanted, scope);
-      const source = { bead: BEADS, session: SESSIONS, mail: MAIL }[kind];
-      // The index gathers all that has one of the words, and all that begins so; of whole words it gives what has all of them, and stops early. Where so
-      // many have these that no more is looked at, nobody misses what only begins so.
-      const whole =
-        wanted.whole === undefined || scope.apart ? NOTHING : await this.#worded(tx, source, { ...wanted, query: wanted.whole }, scope);
-      return whole.cut ? whole : this.#worded(tx, source, wanted, scope);
+      if (kind === 'bead') return this.#worded(tx, BEADS, wanted, scope);
+      if (kind === 'session') return this.#worded(tx, SESSIONS, wanted, scope);
+      return this.#worded(tx, MAIL, wanted, scope);
     });
   }
 
-  async #worded(
-    tx: Kysely<Database>,
-    source: Source,
-    { text, query, patterns }: Wanted,
-    { cities, apart, limit, most }: SearchScope,
-  ): Promise<Found> {
+  async #worded(tx: Kysely<Database>, source: Source, wanted: Wanted, scope: SearchScope): Promise<Found> {
+    const { text, query, whole, patterns } = wanted;
+    const { cities, apart, limit, most } = scope;
     if (query === undefined) return NOTHING;
     const { rows: table, words, said, shown, names, title, hit } = source;
-    const fits = sql`${words} @@ lower(${query})::tsquery`;
-    // To make the words of a text takes 50 µs. What has none of what is looked for, in any way, is passed over for a tenth of that. What is
-    // said begins with an alias, which is of collation "C": in that, only letters of ASCII have a small one.
-    const may = sql`(
+    const asked = async (fitting: string): Promise<Found> => {
+      const fits = sql`${words} @@ lower(${fitting})::tsquery`;
+      // To make the words of a text takes 50 µs. What has none of what is looked for, in any way, is passed over for a tenth of that. What is
+      // said begins with an alias, which is of collation "C": in that, only letters of ASCII have a small one.
+      const may = sql`(
       strpos(lower(array_to_string(${names}, ' ')), lower(${text})) > 0
       or ${patterns === undefined ? sql`false` : sql`lower((${said}) collate "default") like all (array(select lower(p) from unnest(${[...patterns]}::text[]) p))`})`;
-    const each = apart ? Math.ceil(most / Math.max(1, cities?.length ?? 1)) : most;
-    // Each of a caller's own cities is looked through, the newest first; without such a limit the index of all is, which stops early by itself,
-    // but not that the statement is planned for all that fits.
-    const looked = apart
-      ? sql`
+      const each = apart ? Math.ceil(most / Math.max(1, cities?.length ?? 1)) : most;
+      // Each of a caller's own cities is looked through, the newest first; without such a limit the index of all is, which stops early by itself,
+      // but not that the statement is planned for all that fits.
+      const looked = apart
+        ? sql`
         select c.name as city, x.* from (select c.name, c.stream_id from cities c where c.running and ${among(cities)}) c cross join lateral (
           select x.*, case when ${may} then ${fits} else false end as fits from ${table} where x.stream_id = c.stream_id and ${shown} order by x.created_at desc limit ${each}
         ) x`
-      : sql`
+        : sql`
         select c.name as city, x.*, true as fits from ${table} join cities c on c.stream_id = x.stream_id and c.running and ${among(cities)}
         where ${shown} and ${fits} limit ${most}`;
-    const { rows } = await sql<Omit<HitRow, 'id'> & { id: string | null; looked: number }>`
+      const { rows } = await sql<Omit<HitRow, 'id'> & { id: string | null; looked: number }>`
       with looked as materialized (${looked})
       select t.looked, h.* from (
         select coalesce(max(n.count), 0) as looked from (select count(*) as count from looked ${apart ? sql`group by city` : sql``}) n
@@ -137,9 +132,14 @@ export class SearchRepository {
         select x.city, ${hit}, ${rankOf(text, names, title)} as rank, x.created_at from looked x where x.fits
         order by rank, x.created_at desc, x.city, x.id limit ${limit}
       ) h on true order by h.rank, h.created_at desc, h.city, h.id`.execute(tx);
-    // The limit of the index is a soft one: a part of what it has found is left out.
-    const cut = rows[0]!.looked >= (apart ? each : most / 2);
-    return { cut, hits: rows.filter((row): row is typeof row & HitRow => row.id !== null) };
+      // The limit of the index is a soft one: a part of what it has found is left out.
+      const cut = rows[0]!.looked >= (apart ? each : most / 2);
+      return { cut, hits: rows.filter((row): row is typeof row & HitRow => row.id !== null) };
+    };
+    // The index gathers all that has one of the words, and all that begins so; of whole words it gives what has all of them, and stops early. Where so
+    // many have these that no more is looked at, nobody misses what only begins so.
+    const first = whole === undefined || apart ? NOTHING : await asked(whole);
+    return first.cut ? first : asked(query);
   }
 
   async #cities(tx: Kysely<Database>, { text }: Wanted, { cities, limit }: SearchScope): Promise<Found> {
