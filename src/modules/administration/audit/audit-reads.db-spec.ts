@@ -67,6 +67,12 @@ describe('the records of some cities', () => {
     expect(await newestOf(['busy'], last)).toEqual([['r1003', 'r1002', 'r1001', 'r1000', 'r999'], expect.any(Number)]);
     const [newest, few] = await newestOf(['loud']);
     expect([newest[0], few]).toEqual(['r9000', 12]);
+    // A large page is among more of the newest.
+    const large = await plansOf(pool, async (traced) => {
+      const page = await new AuditReadsRepository(traced).page({ ...EVERYTHING, cities: [...cities, 'busy'] }, ANY_TIME, undefined, 400);
+      expect(page.items[0]!.request_id).toBe('r2500');
+    });
+    expect(Math.round(rowsRead(large, 'audit_records'))).toBeLessThanOrEqual(20 * 401 + 2 * 401);
   });
 
   it('are read as those of a key are, where one is asked for', async () => {
@@ -117,6 +123,27 @@ describe('the records of some cities', () => {
       expect(found.items).toHaveLength(5);
     });
     expect(Math.round(rowsRead(nodes, 'audit_records'))).toBeLessThanOrEqual(100 + 9 + 7);
+  });
+
+  it('that match are counted for a page with one look at each', async () => {
+    await record(`'c-' || n % 25`, 2_000);
+    const cities = Array.from({ length: 25 }, (_, n) => `c-${n}`);
+    const nodes = await plansOf(pool, async (traced) => {
+      const page = await new AuditReadsRepository(traced).page(
+        { ...EVERYTHING, cities, outcome: 'accepted' },
+        ANY_TIME,
+        undefined,
+        5,
+        1_000,
+      );
+      expect(page.items).toHaveLength(5);
+    });
+    const scans = nodes.filter((node) => node['Node Type'] === 'CTE Scan');
+    const walked = scans.reduce(
+      (sum, node) => sum + (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'],
+      0,
+    );
+    expect(Math.round(walked)).toBeLessThanOrEqual(10 * 1_000);
   });
 
   it('come in pages that leave out none, also of the city of which there are most', async () => {

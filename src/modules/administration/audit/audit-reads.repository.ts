@@ -64,10 +64,11 @@ const COLUMNS = sql`
 const KEY_ID = /^[0-9a-f]{12}$/;
 /**
  * Of so many cities at the most each is read alone and nothing else. Whoever may see more sees most of what there is in most places, and there
- * a page is among the newest of all: so many of them are read first.
+ * a page is among the newest of all: so many of them are read first, and more for a large page, which else reads as many as a page has of each.
  */
 const MOST_APART = 100;
 const FIRST = 2_000;
+const FIRST_EACH = 20;
 const STATUSES = { accepted: [0, 399], refused: [400, 499], failed: [500, 599] } as const;
 
 /** The cities whose records are asked for; undefined: all, and those of no city. */
@@ -98,12 +99,13 @@ function looked({ key, operation, outcome }: AuditFilter): RawBuilder<unknown> |
 
 /** The newest of very many cities: among the newest of all where these have enough, and where they have not, `alone`. */
 function firstOfAll(fit: RawBuilder<unknown>, cities: readonly string[], alone: RawBuilder<unknown>, most: number): RawBuilder<unknown> {
+  const first = Math.max(FIRST, FIRST_EACH * most);
   return sql`
-    with seen as materialized (select r.at, r.id, r.city from audit_records r where ${fit} order by r.at desc, r.id desc limit ${FIRST}),
+    with seen as materialized (select r.at, r.id, r.city from audit_records r where ${fit} order by r.at desc, r.id desc limit ${first}),
     own as materialized (
       select r.at, r.id, true as matches, false as is_share from seen r where ${among(cities)} order by r.at desc, r.id desc limit ${most}
     ),
-    enough as materialized (select (select count(*) from own) = ${most} or (select count(*) from seen) < ${FIRST} as is_so)
+    enough as materialized (select (select count(*) from own) = ${most} or (select count(*) from seen) < ${first} as is_so)
     select o.* from own o where (select e.is_so from enough e)
     union all select a.* from (${alone}) a where not (select e.is_so from enough e)`;
 }
@@ -120,10 +122,11 @@ function shared(
 ): RawBuilder<unknown> {
   return sql`
     with shares as materialized (select c.name, n.* from ${named} c(name) cross join lateral (${ofShare}) n),
+    top as materialized (select s.at, s.id from shares s where s.is_share order by s.at desc, s.id desc limit 1),
     counts as materialized (
       select count(*) as looked, count(*) filter (where s.is_share) as full_ones,
-        count(*) filter (where s.matches and not exists (select from shares e where e.is_share and (s.at, s.id) < (e.at, e.id))) as matched
-      from shares s
+        count(*) filter (where s.matches and (s.at, s.id) >= (coalesce(t.at, '-infinity'), coalesce(t.id, 0))) as matched
+      from shares s left join top t on true
     ), more as materialized (
       select s.name from shares s, counts n where s.is_share and n.matched <= ${limit} and n.looked + n.full_ones <= ${lookedAt}
     ), larger as materialized (select ${each}::bigint + (${lookedAt}::bigint - n.looked) / greatest(1, n.full_ones) as share from counts n)
