@@ -34,9 +34,11 @@ export interface InboxScope {
 const MOST_APART = 100;
 /**
  * Of more so many are read first of what waits anywhere: where most of that is in them, a page is among it. Where it is not, each is looked at
- * alone all the same (20 to 60 ms for 1,000), and not all that waits elsewhere (0.6 s with 150,000 of others).
+ * alone all the same (20 to 60 ms for 1,000), and not all that waits elsewhere (0.6 s with 150,000 of others). For a large page more are read first: else as
+ * many as a page has are read of each.
  */
 const FIRST = 2_000;
+const FIRST_EACH = 20;
 
 /** Running cities among these. */
 const cities = (names: readonly string[] | undefined): RawBuilder<unknown> =>
@@ -64,15 +66,29 @@ const MAIL = sql`
 interface Source {
   readonly kind: InboxKind;
   readonly shown: RawBuilder<unknown>;
+  /** What that is made of: a row has long texts besides. */
+  readonly columns: RawBuilder<unknown>;
   readonly rows: RawBuilder<unknown>;
   readonly waits: RawBuilder<boolean>;
 }
-const BEADS: Source = { kind: 'bead', shown: BEAD, rows: sql`beads x`, waits: BEAD_WAITS };
-const MESSAGES: Source = { kind: 'mail', shown: MAIL, rows: sql`messages x`, waits: MAIL_WAITS };
+const BEADS: Source = {
+  kind: 'bead',
+  shown: BEAD,
+  columns: sql`x.stream_id, x.id, x.title, x.created_at, x.author, x.priority, x.status`,
+  rows: sql`beads x`,
+  waits: BEAD_WAITS,
+};
+const MESSAGES: Source = {
+  kind: 'mail',
+  shown: MAIL,
+  columns: sql`x.stream_id, x.id, x.subject, x.created_at, x.sender, x.priority, x.thread_id`,
+  rows: sql`messages x`,
+  waits: MAIL_WAITS,
+};
 
 /** The oldest of a kind. Of some cities each is looked at alone: whoever may see a few reads nothing of what waits in all others. */
 function oldest(
-  { kind, shown, rows, waits }: Source,
+  { kind, shown, columns, rows, waits }: Source,
   { names, kinds }: InboxScope,
   after: InboxPlace | undefined,
   limit: number,
@@ -86,10 +102,11 @@ function oldest(
     ) x`;
   if (names.length <= MOST_APART) return sql`${apart} ${order} ${limit}`;
   // What comes first of all that waits comes first of theirs: a page of it is theirs, and so is less where there is no more of all.
+  const first = Math.max(FIRST, FIRST_EACH * limit);
   return sql`
-    with seen as materialized (select x.* from ${rows} where ${fit} ${order} ${FIRST}),
+    with seen as materialized (select ${columns} from ${rows} where ${fit} ${order} ${first}),
     found as materialized (${shown} from seen x join (${cities(names)}) c on c.stream_id = x.stream_id ${order} ${limit}),
-    enough as materialized (select (select count(*) from found) = ${limit} or (select count(*) from seen) < ${FIRST} as is_so)
+    enough as materialized (select (select count(*) from found) = ${limit} or (select count(*) from seen) < ${first} as is_so)
     select f.* from found f where (select e.is_so from enough e)
     union all (${apart} where not (select e.is_so from enough e) ${order} ${limit})`;
 }
