@@ -208,7 +208,11 @@ export const EnvSchema = z.object({
     .max(100)
     .default(1)
     .describe('Statements of a city that run at once while it asks for much beside others.'),
-  SVC_STREAMS_PER_KEY: ceiling.default(5_000).describe('Streams of one key that are open at once at a replica, and its reads that wait.'),
+  SVC_STREAMS_PER_KEY: ceiling
+    .default(5_000)
+    .describe(
+      'Streams of one key that are open at once at a replica, and its reads that wait. Twice as many may come back at once, each from an old place of its own.',
+    ),
   SVC_STREAMS_PER_CITY: ceiling.default(10_000).describe('Streams of all sessions and limited keys of a city.'),
   // The names are OpenTelemetry's. Agents get them too, but for the headers and the name: what they run may tell of itself in the same place.
   OTEL_EXPORTER_OTLP_ENDPOINT: endpoint.describe(

@@ -15,14 +15,34 @@ export class Buckets {
   take(name: string, { perSecond, burst }: Rate): number {
     if (perSecond === 0) return 0;
     const now = this.now();
-    const fullAt = Math.max(this.#recent.get(name) ?? this.#before.get(name) ?? now, now) + 1_000 / perSecond;
+    const fullAt = this.#fullAt(name, now) + 1_000 / perSecond;
     const waitMs = fullAt - now - (1_000 * burst) / perSecond;
     if (waitMs > 0) return waitMs;
+    this.#remember(name, fullAt);
+    return 0;
+  }
+
+  /** Takes one also where there is none, and gives none until that is made up for. It never owes more than it holds. */
+  owe(name: string, { perSecond, burst }: Rate): void {
+    if (perSecond === 0) return;
+    const now = this.now();
+    this.#remember(name, Math.min(this.#fullAt(name, now) + 1_000 / perSecond, now + (2_000 * burst) / perSecond));
+  }
+
+  /** Gives one back that was taken. */
+  put(name: string, { perSecond }: Rate): void {
+    if (perSecond > 0) this.#remember(name, this.#fullAt(name, -Infinity) - 1_000 / perSecond);
+  }
+
+  #fullAt(name: string, now: number): number {
+    return Math.max(this.#recent.get(name) ?? this.#before.get(name) ?? now, now);
+  }
+
+  #remember(name: string, fullAt: number): void {
     this.#recent.set(name, fullAt);
     if (this.#recent.size > REMEMBERED) {
       this.#before = this.#recent;
       this.#recent = new Map();
     }
-    return 0;
   }
 }

@@ -167,6 +167,38 @@ describe('positions of many cities that are stored for a request', () => {
     expect(stored).toHaveLength(4);
   });
 
+  // Guard: where much moves meanwhile, each part of a replay has a row of all cities, and that of the first alone would count.
+  it('are of the share of a key with each row of all cities, which further parts owe', async () => {
+    let now = 0;
+    jest.spyOn(performance, 'now').mockImplementation(() => now);
+    try {
+      const { checkpoints, stored, repository } = storing({ perSecond: 1, burst: 3 });
+      let { base } = await checkpoints.ofReplay(vectorAt(1), 64, undefined, 'one');
+      // Small rows of further parts are of nobody's share.
+      for (let part = 1; part <= 5; part++)
+        ({ base } = await checkpoints.ofReplay(new Map([...vectorAt(1), ...vectorAt(9, part * 100)]), 64, base, 'one'));
+      for (let part = 2; part <= 5; part++) ({ base } = await checkpoints.ofReplay(vectorAt(part * 10), 64, base, 'one'));
+      expect(stored.map(({ size }) => size)).toEqual([3_000, 100, 100, 100, 100, 100, 3_000, 3_000, 3_000, 3_000]);
+      const begin = (seq: number) => checkpoints.ofReplay(vectorAt(seq), 64, undefined, 'one');
+      now = 2_000;
+      await expect(begin(100)).rejects.toThrow(StreamPutOff);
+      now = 3_000;
+      // What fails is given back.
+      const insert = repository.insertCursor;
+      repository.insertCursor = () => Promise.reject(new Error('no connection'));
+      for (let n = 0; n < 3; n++) await expect(begin(100)).rejects.toThrow('no connection');
+      repository.insertCursor = insert;
+      await begin(100);
+      await expect(begin(200)).rejects.toThrow(StreamPutOff);
+      // It never owes more than its share.
+      for (let part = 1; part <= 50; part++) ({ base } = await checkpoints.ofReplay(vectorAt(1_000 * part), 64, base, 'one'));
+      now = 7_000;
+      await begin(300);
+    } finally {
+      jest.restoreAllMocks();
+    }
+  });
+
   // Guard: each part of a replay would have a row of all cities, kept for a day.
   it('are stored as what has moved since the part before, for as many replays at once as there are', async () => {
     const { checkpoints, stored, roots } = storing();

@@ -25,7 +25,7 @@ export const OWN_RATE: Rate = { perSecond: 60 / 3_600, burst: 60 };
  * The same of replays: as many as a key may have streams come back twice at once, each from a place of its own. Beyond that, which is 36 KB each of 3,000 cities
  * and kept for a day, they come back later.
  */
-export const REPLAY_RATE: Rate = { perSecond: 1, burst: 10_000 };
+export const rateOfReplays = (streams: number): Rate => ({ perSecond: 1, burst: 2 * streams });
 
 /** How far a stream is, with its name: ids go on naming one that has left, and not everybody may see it. */
 interface Moved {
@@ -62,7 +62,7 @@ export class Checkpoints {
     private readonly repository: StreamLogRepository,
     private readonly log: AppLogger,
     private readonly vector: () => Map<number, number>,
-    private readonly replayRate = REPLAY_RATE,
+    private readonly replayRate = rateOfReplays(5_000),
   ) {
     this.#stored = new StoredPositions(repository);
   }
@@ -145,14 +145,26 @@ export class Checkpoints {
    * @throws StreamPutOff
    */
   async ofReplay(vector: ReadonlyMap<number, number>, most: number, last?: CheckpointBase, key?: string): Promise<OpaquePosition> {
-    return this.#stored.near(vector, most, last) ?? this.#storeFor(key, vector, last);
+    return this.#stored.near(vector, most, last) ?? this.#storeFor(vector, last, key);
   }
 
-  /** The first row of a replay is of its key's share; those of its further parts name little. */
-  #storeFor(key: string | undefined, vector: ReadonlyMap<number, number>, last: CheckpointBase | undefined): Promise<OpaquePosition> {
-    if (last === undefined && this.#replays.take(key ?? '', this.replayRate) > 0)
-      throw new StreamPutOff('the key has had its share stored');
-    return this.#stored.store(vector, last);
+  /**
+   * The first row of a replay is of its key's share, and of those of further parts each that names all streams: for these what begins next is put off, and not
+   * what has begun. What fails is given back: it is tried again and again.
+   */
+  async #storeFor(vector: ReadonlyMap<number, number>, last: CheckpointBase | undefined, key = ''): Promise<OpaquePosition> {
+    let took = last === undefined;
+    if (took && this.#replays.take(key, this.replayRate) > 0) throw new StreamPutOff('the key has had its share stored');
+    const whole = (): void => {
+      if (last !== undefined) this.#replays.owe(key, this.replayRate);
+      took = true;
+    };
+    try {
+      return await this.#stored.store(vector, last, whole);
+    } catch (error) {
+      if (took) this.#replays.put(key, this.replayRate);
+      throw error;
+    }
   }
 
   /**

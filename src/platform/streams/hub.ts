@@ -12,7 +12,7 @@ import { AppLogger } from '../logging/logger.js';
 import { sleep } from '../time/clock.js';
 import { asking } from '../turns/asking.js';
 import { workFor } from '../turns/working.js';
-import { Checkpoints } from './checkpoints.js';
+import { Checkpoints, rateOfReplays } from './checkpoints.js';
 import { Drain } from './drain.js';
 import { FeedGroups, type SupervisorGroup } from './feed-groups.js';
 import type { Feed } from './feed-scope.js';
@@ -79,7 +79,8 @@ export class StreamHub implements Feed, OnModuleInit {
     private readonly lifecycle: Lifecycle,
     metrics: Metrics,
   ) {
-    this.checkpoints = new Checkpoints(repository, log, () => new Map([...this.streams.values()].map((s) => [s.id, s.position])));
+    const vector = (): Map<number, number> => new Map([...this.streams.values()].map((s) => [s.id, s.position]));
+    this.checkpoints = new Checkpoints(repository, log, vector, rateOfReplays(config.streamLimits.key));
     const sent = metrics.counter({ name: 'svc_stream_frames_sent_total', help: 'Data frames handed to stream sockets' });
     this.#groups = new FeedGroups(this, repository, this.checkpoints, sent);
     const open = (): number => this.openStreams;

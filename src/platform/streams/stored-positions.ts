@@ -86,10 +86,13 @@ export class StoredPositions {
     return undefined;
   }
 
-  /** A row names all streams, or those that have moved since the last row of a chain: a replay moves some with each of its parts. */
-  async store(vector: ReadonlyMap<number, number>, last?: CheckpointBase): Promise<OpaquePosition> {
+  /**
+   * A row names all streams, or those that have moved since the last row of a chain: a replay moves some with each of its parts. `whole` is told of one that
+   * names all, before it is stored.
+   */
+  async store(vector: ReadonlyMap<number, number>, last?: CheckpointBase, whole?: () => void): Promise<OpaquePosition> {
     const seqs = new Map(vector);
-    const storing = { seqs, base: this.#insert(seqs, last) };
+    const storing = { seqs, base: this.#insert(seqs, last, whole) };
     const all = this.#storing.add(storing);
     try {
       return new OpaquePosition(await storing.base, []);
@@ -98,13 +101,14 @@ export class StoredPositions {
     }
   }
 
-  #insert(seqs: ReadonlyMap<number, number>, last: CheckpointBase | undefined): Promise<Base> {
+  #insert(seqs: ReadonlyMap<number, number>, last: CheckpointBase | undefined, whole: (() => void) | undefined): Promise<Base> {
     for (const base of this.#known(last)) {
       const { chain } = base;
       if (chain?.tip !== base || chain.steps >= CHAIN_LENGTH) continue;
       const moved = movedFrom(base.seqs, seqs, STEP_MOST);
       if (moved !== undefined) return this.#step(chain, new Map(moved), seqs);
     }
+    whole?.();
     return this.#root(seqs);
   }
 

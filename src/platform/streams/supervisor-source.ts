@@ -137,7 +137,7 @@ export class SupervisorSource implements ChannelSource {
       position.advance(frame.streamId, frame.seq);
       parts.push(Buffer.from(`id: ${position.id()}\n`), frame.bytes.subarray(frame.bodyAt));
     }
-    s.lag = undefined;
+    s.lag = s.base = undefined;
     return Buffer.concat(parts);
   }
 
