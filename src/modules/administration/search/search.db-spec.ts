@@ -1,13 +1,15 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { sql } from 'kysely';
 import { cloneDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { registerCity } from '../../../../test/support/registry.js';
 import { putSession } from '../../../../test/support/session-examples.js';
 import { ANYBODY } from '../../../contract/principal.js';
-import { createDb, createPool, type Db } from '../../../platform/database/database.js';
+import { BeginningDialect } from '../../../platform/database/beginning.js';
+import { createDb, createPool, Db } from '../../../platform/database/database.js';
 import { SearchRepository } from './search.repository.js';
 import { SearchQuery, type SearchOutputBody } from './search.schemas.js';
 import { SearchService, type SearchLimits } from './search.service.js';
+import { wantedOf } from './search-words.js';
 
 const LIMITS = { ranked: 5_000, own: 20_000, first: 2_000, ms: 10_000 };
 
@@ -132,6 +134,32 @@ describe('a search', () => {
     } finally {
       await many.destroy();
       await other.drop();
+    }
+  });
+
+  it('looks no longer for whole words and for beginnings than for one of them', async () => {
+    const limits: number[] = [];
+    const pool = createPool(database.url, { max: 1 });
+    const asked = new Db({
+      dialect: new BeginningDialect({ pool }),
+      log: ({ query }) => {
+        if (query.sql.includes("'statement_timeout'")) limits.push(Number(query.parameters[0]));
+      },
+    });
+    const clock = jest.spyOn(performance, 'now');
+    try {
+      let at = 0;
+      clock.mockImplementation(() => (at += 50));
+      await new SearchRepository(asked).look(
+        'bead',
+        wantedOf('login page'),
+        { cities: undefined, apart: false, limit: 5, most: 100 },
+        60_000,
+      );
+      expect([limits.length, limits[0], limits[1]! < 60_000]).toEqual([2, 60_000, true]);
+    } finally {
+      clock.mockRestore();
+      await asked.destroy();
     }
   });
 

@@ -90,18 +90,19 @@ export class SearchRepository {
   /** @throws the database's refusal when it takes too long. */
   look(kind: SearchKind, wanted: Wanted, scope: SearchScope, limitMs: number): Promise<Found> {
     return this.db.transaction().execute(async (tx) => {
+      const until = performance.now() + limitMs;
       await sql`select set_config('statement_timeout', ${String(limitMs)}, true), set_config('gin_fuzzy_search_limit', ${String(scope.most)}, true)`.execute(
         tx,
       );
       if (kind === 'city') return this.#cities(tx, wanted, scope);
       if (kind === 'agent') return this.#agents(tx, wanted, scope);
-      if (kind === 'bead') return this.#worded(tx, BEADS, wanted, scope);
-      if (kind === 'session') return this.#worded(tx, SESSIONS, wanted, scope);
-      return this.#worded(tx, MAIL, wanted, scope);
+      if (kind === 'bead') return this.#worded(tx, BEADS, wanted, scope, until);
+      if (kind === 'session') return this.#worded(tx, SESSIONS, wanted, scope, until);
+      return this.#worded(tx, MAIL, wanted, scope, until);
     });
   }
 
-  async #worded(tx: Kysely<Database>, source: Source, wanted: Wanted, scope: SearchScope): Promise<Found> {
+  async #worded(tx: Kysely<Database>, source: Source, wanted: Wanted, scope: SearchScope, until: number): Promise<Found> {
     const { text, query, whole, patterns } = wanted;
     const { cities, apart, limit, most } = scope;
     if (query === undefined) return NOTHING;
@@ -138,8 +139,14 @@ export class SearchRepository {
     };
     // The index gathers all that has one of the words, and all that begins so; of whole words it gives what has all of them, and stops early. Where so
     // many have these that no more is looked at, nobody misses what only begins so.
-    const first = whole === undefined || apart ? NOTHING : await asked(whole);
-    return first.cut ? first : asked(query);
+    if (whole !== undefined && !apart) {
+      const first = await asked(whole);
+      if (first.cut) return first;
+      // Both have one limit.
+      const leftMs = Math.max(1, Math.ceil(until - performance.now()));
+      await sql`select set_config('statement_timeout', ${String(leftMs)}, true)`.execute(tx);
+    }
+    return asked(query);
   }
 
   async #cities(tx: Kysely<Database>, { text }: Wanted, { cities, limit }: SearchScope): Promise<Found> {
