@@ -282,7 +282,7 @@ describe('the life of a city', () => {
     await make('sleepy');
     expect((await a.patch('/v0/city/sleepy', { suspended: true })).body).toEqual({ status: 'ok' });
     expect((await b.get('/v0/city/sleepy')).body.suspended).toBe(true);
-    expect((await b.get('/v0/city/sleepy/status')).body.agents).toEqual({ total: 3, running: 0, suspended: 3, quarantined: 0 });
+    expect((await b.get('/v0/city/sleepy/status')).body.agents).toEqual({ total: 6, running: 0, suspended: 6, quarantined: 0 });
     expect((await a.patch('/v0/city/sleepy', { suspended: false })).status).toBe(200);
     refused(await a.patch('/v0/city/sleepy', {}), 400, 'invalid: no fields to update');
     refused(await a.patch('/v0/city/nobody', { suspended: true }), 404, 'not_found: city not found or not running: nobody');

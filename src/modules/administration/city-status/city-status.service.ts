@@ -8,7 +8,7 @@ import type { StatusRow } from './city-counts.repository.js';
 import { CityCounts } from './city-counts.service.js';
 import { CityStatusRepository } from './city-status.repository.js';
 import type { StatusBody, StatusQuery } from './city-status.schemas.js';
-import { agentDetails, DETAILS, namedDetails, rigDetails, storeHealth } from './details.js';
+import { agentCounts, agentDetails, DETAILS, namedDetails, rigDetails, storeHealth } from './details.js';
 
 /** The status of a city: its counts, and what they are made of. */
 @Injectable()
@@ -40,7 +40,8 @@ export class CityStatusService {
     const known = health === undefined ? {} : { store_health: health };
     if (current === undefined) return known;
     const { config, rejected } = current;
-    const agents = agentDetails(config, sessions, blockersOf({ switches, config }));
+    const blockers = blockersOf({ switches, config });
+    const agents = agentDetails(config, sessions, blockers);
     const long = [
       ...(agents.more ? ['agents'] : []),
       ...(config.rigs.length > DETAILS ? ['rigs'] : []),
@@ -48,6 +49,7 @@ export class CityStatusService {
     ];
     const cut = long.map((what) => `there are more ${what}; the first ${DETAILS} are shown`);
     return {
+      agents: agentCounts(config, sessions, blockers),
       agent_details: agents.lines,
       rig_details: rigDetails(config.rigs, switches),
       named_session_details: namedDetails(config.named_sessions, named),

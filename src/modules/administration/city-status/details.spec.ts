@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { AgentConfig, CityConfig } from '../../files/composition/city-config.js';
 import type { StatusSession, StoreRow } from './city-status.repository.js';
-import { agentDetails, DETAILS, namedDetails, rigDetails, storeHealth } from './details.js';
+import { agentCounts, agentDetails, DETAILS, namedDetails, rigDetails, storeHealth } from './details.js';
 
 const agent = (qualified_name: string, more: object = {}): AgentConfig => {
   const dir = qualified_name.includes('/') ? qualified_name.split('/')[0]! : '';
@@ -48,6 +48,31 @@ describe('the agents of a status', () => {
   it('end somewhere, however large a pool may be', () => {
     const { lines, more } = agentDetails(config(agent('ant', { max_active_sessions: 1e9 })), [], () => undefined);
     expect([lines.length, more]).toEqual([DETAILS, true]);
+  });
+});
+
+describe('the numbers of agents of a status', () => {
+  const pool = agent('web/polecat', { max_active_sessions: 4 });
+  const member = (slot: number, more: Partial<StatusSession> = {}): StatusSession =>
+    session(`web/polecat-${slot}`, { agent: 'web/polecat', slot, ...more });
+
+  it('count each place of a pool, as the list of agents does', () => {
+    const sessions = [session('mayor'), member(1), member(2), member(3, { live: false, state: 'quarantined' })];
+    expect(agentCounts(config(agent('mayor'), pool), sessions, () => undefined)).toEqual({
+      total: 5,
+      running: 3,
+      suspended: 0,
+      quarantined: 1,
+    });
+  });
+
+  it('count who may not run by a switch of their own, or of their rig', () => {
+    const blocked = agentCounts(
+      config(agent('mayor'), agent('fox'), pool),
+      [member(1, { live: false, state: 'quarantined' }), session('fox', { live: false, state: 'suspended' })],
+      (name, rig) => (name === 'mayor' || rig === 'web' ? 'suspended' : undefined),
+    );
+    expect(blocked).toEqual({ total: 6, running: 0, suspended: 6, quarantined: 0 });
   });
 });
 

@@ -1,4 +1,4 @@
-import { linesOf } from '../../sessions/agents/agent-lines.js';
+import { linesOf, placesOf } from '../../sessions/agents/agent-lines.js';
 import { sizeOf } from '../../sessions/agents/agent-members.js';
 import type { StatusBody } from './city-status.schemas.js';
 import type { AgentConfig, CityConfig, NamedSessionConfig, RigConfig } from '../../files/composition/city-config.js';
@@ -40,6 +40,23 @@ export function agentDetails(
     }
   }
   return { lines, more: false };
+}
+
+/** As their list counts them: each place of a pool is an agent. Those that may not run are suspended, whatever else they are. */
+export function agentCounts(config: CityConfig, sessions: readonly StatusSession[], blockers: Blockers): StatusBody['agents'] {
+  const byAgent = Map.groupBy(sessions, ({ agent }) => agent);
+  const counts = { total: 0, running: 0, suspended: 0, quarantined: 0 };
+  for (const agent of config.agents) {
+    const own = byAgent.get(agent.qualified_name) ?? [];
+    const { total, running } = placesOf(agent, own);
+    const isBlocked = blockers(agent.qualified_name, agent.dir) !== undefined;
+    const those = (state: string): number => (isBlocked ? 0 : own.filter((one) => one.state === state).length);
+    counts.total += total;
+    counts.running += running;
+    counts.suspended += isBlocked ? total : Math.min(total, those('suspended'));
+    counts.quarantined += Math.min(total, those('quarantined'));
+  }
+  return counts;
 }
 
 interface Line {
