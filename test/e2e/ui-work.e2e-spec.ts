@@ -346,6 +346,31 @@ withBrowser("views of work on the operator's page", () => {
     await watcher.close(page);
   });
 
+  it('counts members of pools, shows what each has done, and says in each view that one asks', async () => {
+    // What is sent to the pool makes members of it, who are taken back when it is closed.
+    const work = await bead('For the pool');
+    expect(outcome(await a.post(`${CITY}/sling`, { target: 'core.worker', bead: work, no_formula: true }))).toBe(200);
+    const member = await eventually(async () => {
+      const { items } = await read('agents?running=true');
+      return (items as { name: string }[]).find(({ name }) => name.startsWith('core.worker-'))?.name;
+    });
+    const asks = await session('ask');
+    await eventually(async () => (await read('pending')).items.length > 0 || undefined);
+    const page = await open(`/agents/${member}`);
+    await page.getByRole('link', { name: new RegExp(`^${member}`) }).waitFor();
+    await watcher.go(page, '/ui/c/alpha');
+    const { total } = await read('agents?limit=1');
+    await page.locator('main').getByText(`of ${total}`, { exact: true }).waitFor();
+    const row = page.locator(`main li:has(a[href$="/sessions/${asks}"])`);
+    await row.getByText('asks you').waitFor();
+    await watcher.go(page, `/ui/c/alpha/sessions/${asks}`);
+    await page.locator('header').getByText('asks you').waitFor();
+    expect(await page.getByText('the agent works').count()).toBe(0);
+    await watcher.close(page);
+    expect(outcome(await a.post(`${CITY}/session/${asks}/close`))).toBe(200);
+    expect(outcome(await a.post(`${CITY}/bead/${work}/close`, {}))).toBe(200);
+  });
+
   it('follows a transcript at its end, and moves nothing for who reads above', async () => {
     const id = await session('big 3000');
     for (let i = 0; i < 14; i++) {

@@ -899,6 +899,13 @@ export const PAGE: readonly Guard[] = [
     test: 'ui/src/lib/bead-filter.spec.ts',
   },
   {
+    guard: 'The view of a member of a pool shows its own sessions.',
+    file: 'ui/src/lib/sessions-of.ts',
+    find: 'alias === name || ',
+    replace: '',
+    test: 'ui/src/lib/sessions-of.spec.ts',
+  },
+  {
     guard: 'An answer to mail is sent once, whatever view it is sent from.',
     file: 'ui/src/live/outbox.ts',
     find: 'const done = this.#wishesOf(name)',

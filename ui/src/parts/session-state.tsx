@@ -9,7 +9,14 @@ const TONES: readonly (readonly [RegExp, Tone])[] = [
   [/start|creating|wake/, 'accent'],
 ];
 
-export function SessionState({ session: { state, activity, running } }: { session: Session }): ReactNode {
+interface StateProps {
+  readonly session: Session;
+  /** It goes on with its turn once a person has answered: until then it does nothing. */
+  readonly asks: boolean;
+}
+
+export function SessionState({ session: { state, activity, running }, asks }: StateProps): ReactNode {
+  if (asks) return <State tone="warn">asks you</State>;
   const tone = TONES.find(([word]) => word.test(state))?.[1] ?? 'quiet';
   const busy = running && activity === 'in-turn';
   return (

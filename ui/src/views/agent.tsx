@@ -6,8 +6,10 @@ import type { LoggedEvent, Schemas } from '../api/types.js';
 import { agentPath } from '../lib/agent-path.js';
 import { useHere } from '../lib/here.js';
 import { useKeys } from '../lib/keys.js';
+import { sessionsOfAgent } from '../lib/sessions-of.js';
 import { plain, visible } from '../lib/text.js';
 import { useWishes } from '../lib/wishes.js';
+import { useAsking } from '../live/asking.js';
 import { follow, tellOf, whyOf } from '../live/operations.js';
 import { sessionsOf } from '../live/sessions.js';
 import { done } from '../live/undo.js';
@@ -147,7 +149,7 @@ export function AgentPage(): ReactNode {
             value={tab}
             onChange={(next) => void navigate({ search: next === 'sessions' ? {} : { tab: next }, replace: true })}
           />
-          {tab === 'sessions' && <AgentSessions city={city} name={name} />}
+          {tab === 'sessions' && <AgentSessions city={city} agent={agent} />}
           {tab === 'output' && <Output city={city} name={name} />}
           {tab === 'config' && <Written city={city} name={agent.pool ?? name} />}
         </>
@@ -175,19 +177,26 @@ export function AgentPage(): ReactNode {
 }
 
 const SESSIONS = 200;
+/** Of a pool, of which a member has some. */
+const SESSIONS_OF_POOL = 1_000;
 
 interface PartProps {
   readonly city: string;
   readonly name: string;
 }
 
-function AgentSessions({ city, name }: PartProps): ReactNode {
-  const { list, snapshot } = useCityList(city, `sessions of ${name}`, () =>
-    sessionsOf(city, { state: 'all', template: name, most: SESSIONS }),
+function AgentSessions({ city, agent }: { readonly city: string; readonly agent: Schemas['AgentResponse'] }): ReactNode {
+  const { name, pool } = agent;
+  // The service knows them by what they were made of, which is the pool.
+  const template = pool ?? name;
+  const { list, snapshot } = useCityList(city, `sessions of ${template}, of ${name}`, () =>
+    sessionsOf(city, { state: 'all', template, most: pool === undefined ? SESSIONS : SESSIONS_OF_POOL }),
   );
-  const { rows, phase, error } = snapshot;
+  const { phase, error, cut } = snapshot;
+  const asking = useAsking(city);
+  const rows = sessionsOfAgent(snapshot.rows, agent).slice(0, SESSIONS);
   if (phase === 'first') return error === undefined ? <Loading rows={3} /> : <Problem error={error} onRetry={() => void list.read()} />;
-  if (rows.length === 0) return <Empty title="It has had no session yet" />;
+  if (rows.length === 0) return <Empty title={cut ? 'It has had no session of late' : 'It has had no session yet'} />;
   return (
     <Rows label={`Sessions of ${name}`}>
       {rows.map((session) => (
@@ -200,7 +209,7 @@ function AgentSessions({ city, name }: PartProps): ReactNode {
             <span className="min-w-0 truncate">
               {visible(nameOf(session))} <span className="text-xs text-muted">{session.id}</span>
             </span>
-            <SessionState session={session} />
+            <SessionState session={session} asks={asking.has(session.id)} />
             <span className="justify-self-end text-xs text-muted">
               <Age at={session.last_active ?? session.created_at} />
             </span>

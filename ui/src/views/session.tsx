@@ -117,6 +117,7 @@ function Talk({ city, id, thinking }: TalkProps): ReactNode {
           session={session}
           thinking={thinking}
           activity={told.activity}
+          asks={questions.length > 0}
           agents={agents.map(({ agent_id }) => agent_id)}
           onAgent={showAgent}
           onError={setError}
@@ -157,7 +158,7 @@ function Talk({ city, id, thinking }: TalkProps): ReactNode {
         <div className="flex max-h-[70%] min-h-0 flex-col overflow-y-auto border-t border-line bg-panel py-3">
           <div className={`${questions.length > 0 ? 'min-h-24' : 'min-h-0'} overflow-y-auto px-4`}>
             <div ref={foot} className="mx-auto flex max-w-3xl flex-col gap-3 pb-3 empty:hidden">
-              {told.activity === 'in-turn' && (
+              {told.activity === 'in-turn' && questions.length === 0 && (
                 <p role="status" className="text-sm">
                   <State tone="accent">the agent works</State>
                 </p>
@@ -207,12 +208,13 @@ interface HeaderProps {
   readonly session: Session | undefined;
   readonly thinking: boolean;
   readonly activity: string;
+  readonly asks: boolean;
   readonly agents: readonly string[];
   readonly onAgent: (agent: string) => void;
   readonly onError: (error: unknown) => void;
 }
 
-function Header({ city, id, session, thinking, activity, agents, onAgent, onError }: HeaderProps): ReactNode {
+function Header({ city, id, session, thinking, activity, asks, agents, onAgent, onError }: HeaderProps): ReactNode {
   const [closing, setClosing] = useState(false);
   const [acting, setActing] = useState(false);
   const not = useForbidden('operate');
@@ -246,7 +248,7 @@ function Header({ city, id, session, thinking, activity, agents, onAgent, onErro
           {session?.context_pct !== undefined && ` · context ${session.context_pct}%`}
         </p>
       </div>
-      {session !== undefined && <SessionState session={{ ...session, activity: shown }} />}
+      {session !== undefined && <SessionState session={{ ...session, activity: shown }} asks={asks} />}
       <div className="flex flex-wrap gap-1.5">
         <Button
           look="quiet"

@@ -1,13 +1,13 @@
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { useMemo, useRef, useSyncExternalStore, type ReactNode } from 'react';
+import { useMemo, useRef, type ReactNode } from 'react';
 import { useForbidden } from '../api/info.js';
 import { useDrawn } from '../lib/drawn.js';
 import { useKeys } from '../lib/keys.js';
 import { visible } from '../lib/text.js';
+import { useAsking } from '../live/asking.js';
 import { sessionsOf } from '../live/sessions.js';
-import { asks } from '../live/supervisor.js';
 import { useCityList } from '../live/use-list.js';
-import { Age, Button, Modal, State } from '../parts/basics.js';
+import { Age, Button, Modal } from '../parts/basics.js';
 import { CreateSession } from '../parts/create-session.js';
 import { useListKeys } from '../parts/list-keys.js';
 import { countOf, Filter, Left, List, ListRow, Which } from '../parts/list-view.js';
@@ -27,11 +27,7 @@ export function Sessions(): ReactNode {
   const { state, q = '', new: creating } = useSearch({ from: '/c/$city/sessions' });
   const navigate = useNavigate({ from: '/c/$city/sessions' });
   const { list, snapshot } = useCityList(city, state ?? '', () => sessionsOf(city, { state }));
-  const waiting = useSyncExternalStore(asks.subscribe, asks.snapshot);
-  const asking = useMemo(
-    () => new Set(waiting.rows.filter((ask) => ask.city === city).map(({ session_id }) => session_id)),
-    [waiting, city],
-  );
+  const asking = useAsking(city);
   const rows = useMemo(() => {
     const words = q.toLowerCase();
     return snapshot.rows.filter((session) =>
@@ -121,7 +117,7 @@ export function Sessions(): ReactNode {
                 </span>
               </span>
               <span className="justify-self-end @2xl:justify-self-start">
-                {asking.has(session.id) ? <State tone="warn">asks you</State> : <SessionState session={session} />}
+                <SessionState session={session} asks={asking.has(session.id)} />
               </span>
               <span className="hidden truncate text-sm text-muted @2xl:block">
                 {session.template === session.provider ? session.provider : `${session.template} · ${session.provider}`}

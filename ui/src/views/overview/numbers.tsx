@@ -21,7 +21,7 @@ export function Numbers({ city, status, today, asks: count }: NumbersProps): Rea
         <Figure name="Ask you" value={count} loud={count > 0} />
       </Link>
       <Link to="/c/$city/agents" params={params} className={TILE}>
-        <Figure name="Agents at work" value={agents.running} of={agents.total} />
+        <Figure name="Agents with a process" value={agents.running} of={agents.total} />
       </Link>
       <Link to="/c/$city/sessions" params={params} className={TILE}>
         <Figure name="Sessions" value={sessions?.active ?? status.running} />

@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { Session } from '../../api/types.js';
 import { visible } from '../../lib/text.js';
+import { useAsking } from '../../live/asking.js';
 import { Age, Problem } from '../../parts/basics.js';
 import { BeadLink } from '../../parts/links.js';
 import { Card } from '../../parts/page.js';
@@ -18,6 +19,7 @@ interface WorkingProps {
 
 /** Those that work first, then those that could. */
 export function Working({ city, sessions, total, error }: WorkingProps): ReactNode {
+  const asking = useAsking(city);
   const busy = ({ running, activity, active_bead: bead }: Session): number =>
     (running && activity === 'in-turn' ? 0 : 2) + (bead !== undefined && bead !== '' ? 0 : 1) + (running ? 0 : 4);
   const shown = [...sessions].sort((a, b) => busy(a) - busy(b)).slice(0, WORKING);
@@ -54,7 +56,7 @@ export function Working({ city, sessions, total, error }: WorkingProps): ReactNo
                 {visible(nameOf(session))}
               </Link>
               {session.active_bead !== undefined && session.active_bead !== '' && <BeadLink city={city} id={session.active_bead} />}
-              <SessionState session={session} />
+              <SessionState session={session} asks={asking.has(session.id)} />
               <span className="w-8 text-right text-xs text-muted">
                 <Age at={session.last_active ?? session.created_at} />
               </span>
