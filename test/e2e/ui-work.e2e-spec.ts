@@ -358,6 +358,12 @@ withBrowser("views of work on the operator's page", () => {
     await eventually(async () => (await read('pending')).items.length > 0 || undefined);
     const page = await open(`/agents/${member}`);
     await page.getByRole('link', { name: new RegExp(`^${member}`) }).waitFor();
+    // A member has no switch of its own.
+    await page.getByRole('button', { name: 'Suspend pool' }).click();
+    await page.getByRole('button', { name: 'Resume pool' }).waitFor();
+    expect(await read('agent/core.worker')).toMatchObject({ suspended: true });
+    await page.keyboard.press('z');
+    await page.getByRole('button', { name: 'Suspend pool' }).waitFor();
     await watcher.go(page, '/ui/c/alpha');
     const { total } = await read('agents?limit=1');
     await page.locator('main').getByText(`of ${total}`, { exact: true }).waitFor();
@@ -837,6 +843,18 @@ withBrowser("views of work on the operator's page", () => {
     arrive();
     await page.getByRole('heading', { name: 'Orders' }).waitFor();
     await sign.waitFor({ state: 'detached' });
+    await watcher.close(page);
+  });
+
+  it('keeps the details of a city right when somebody else suspends it', async () => {
+    const page = await watcher.page('/ui/cities');
+    const alpha = page.locator('[data-city="alpha"]');
+    await alpha.getByRole('button', { name: 'Details' }).click();
+    await alpha.getByText('agents may run').waitFor();
+    expect(outcome(await a.patch(CITY, { suspended: true }))).toBe(200);
+    await alpha.getByText(/^\W*suspended$/).waitFor();
+    expect(outcome(await a.patch(CITY, { suspended: false }))).toBe(200);
+    await alpha.getByText('agents may run').waitFor();
     await watcher.close(page);
   });
 

@@ -1002,14 +1002,6 @@ export const CONFIGURATION: readonly Guard[] = [
     name: 'the numbers of agents',
   },
   {
-    guard: 'The status of a city counts each place of a pool as an agent.',
-    file: 'src/modules/administration/city-status/details.ts',
-    find: 'counts.total += total;',
-    replace: 'counts.total += total > 0 ? 1 : 0;',
-    test: 'src/modules/administration/city-status/details.spec.ts',
-    name: 'the numbers of agents',
-  },
-  {
     guard: 'Git is not asked of a rig whose disk does not answer.',
     file: 'src/modules/sessions/rigs/rig-reads.service.ts',
     find: '!(await this.answering.answers(at, this.gitMs))',

@@ -899,6 +899,13 @@ export const PAGE: readonly Guard[] = [
     test: 'ui/src/lib/bead-filter.spec.ts',
   },
   {
+    guard: 'The page suspends the pool of a member, which has no switch of its own.',
+    file: 'ui/src/lib/agent-switch.ts',
+    find: 'pool ?? name;',
+    replace: "pool === '' ? pool : name;",
+    test: 'ui/src/lib/agent-switch.spec.ts',
+  },
+  {
     guard: 'The view of a member of a pool shows its own sessions.',
     file: 'ui/src/lib/sessions-of.ts',
     find: 'alias === name || ',

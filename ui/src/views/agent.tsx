@@ -4,6 +4,7 @@ import { get, inCity, post, request } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
 import type { LoggedEvent, Schemas } from '../api/types.js';
 import { agentPath } from '../lib/agent-path.js';
+import { switchOf, switchWords } from '../lib/agent-switch.js';
 import { useHere } from '../lib/here.js';
 import { useKeys } from '../lib/keys.js';
 import { sessionsOfAgent } from '../lib/sessions-of.js';
@@ -51,13 +52,14 @@ export function AgentPage(): ReactNode {
   const [deleting, setDeleting] = useState(false);
   const not = useForbidden('operate');
   const configure = useForbidden('configure');
+  const switched = agent === undefined ? name : switchOf(agent);
   const suspend = (suspended: boolean): void =>
     act(
-      () => post(agentPath(city, name, suspended ? 'suspend' : 'resume')),
+      () => post(agentPath(city, switched, suspended ? 'suspend' : 'resume')),
       () => {
         again();
-        done(suspended ? `${name} is suspended` : `${name} may run again`, () =>
-          post(agentPath(city, name, suspended ? 'resume' : 'suspend')).then(again),
+        done(suspended ? `${switched} is suspended` : `${switched} may run again`, () =>
+          post(agentPath(city, switched, suspended ? 'resume' : 'suspend')).then(again),
         );
       },
     );
@@ -92,19 +94,19 @@ export function AgentPage(): ReactNode {
         agent !== undefined && (
           <>
             <Button not={not} disabled={busy} onClick={() => suspend(!agent.suspended)}>
-              {agent.suspended ? 'Resume' : 'Suspend'}
+              {switchWords(agent)}
             </Button>
             {agent.suspended_runtime !== undefined && agent.suspended_runtime !== null && (
               <Button
                 not={not}
                 disabled={busy}
                 title="The files count again"
-                onClick={() => act(() => post(agentPath(city, name, 'reset')), again)}
+                onClick={() => act(() => post(agentPath(city, switched, 'reset')), again)}
               >
                 As written
               </Button>
             )}
-            {!agent.pack_derived && (
+            {!agent.pack_derived && agent.pool === undefined && (
               <Button look="bad" not={configure} disabled={busy} onClick={() => setDeleting(true)}>
                 Delete
               </Button>

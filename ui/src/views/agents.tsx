@@ -4,6 +4,7 @@ import { get, inCity, post } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
 import type { Schemas } from '../api/types.js';
 import { agentPath } from '../lib/agent-path.js';
+import { switchOf, switchWords } from '../lib/agent-switch.js';
 import { useDrawn } from '../lib/drawn.js';
 import { useKeys } from '../lib/keys.js';
 import { visible } from '../lib/text.js';
@@ -59,7 +60,9 @@ export function Agents(): ReactNode {
     { keys: 'c', label: 'new agent', run: () => create(true) },
     { keys: '/', label: 'filter', run: () => filter.current?.focus() },
   ]);
-  const suspend = ({ name, suspended }: Agent): void =>
+  const suspend = (agent: Agent): void => {
+    const { suspended } = agent;
+    const name = switchOf(agent);
     act(
       () => post(agentPath(city, name, suspended ? 'resume' : 'suspend')),
       () => {
@@ -69,6 +72,7 @@ export function Agents(): ReactNode {
         );
       },
     );
+  };
   return (
     <CityPage
       city={city}
@@ -153,7 +157,7 @@ export function Agents(): ReactNode {
               <AgentState agent={agent} />
             </span>
             <Button not={not} disabled={busy} onClick={() => suspend(agent)}>
-              {agent.suspended ? 'Resume' : 'Suspend'}
+              {switchWords(agent)}
             </Button>
           </ListRow>
         )}

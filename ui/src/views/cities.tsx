@@ -1,5 +1,5 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
-import { useMemo, useState, useSyncExternalStore, type ReactNode } from 'react';
+import { useEffect, useMemo, useState, useSyncExternalStore, type ReactNode } from 'react';
 import { inCity, get, newKey, post, request } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
 import type { City, Schemas } from '../api/types.js';
@@ -128,6 +128,12 @@ function CityRow({ city, numbers, asks: count }: RowProps): ReactNode {
       setError(refused);
     }
   };
+  // What somebody else does meanwhile changes it: they would be asked to do it once more.
+  const isOpen = about !== undefined;
+  const last = numbers?.last_event?.seq;
+  useEffect(() => {
+    if (isOpen && running) get<Schemas['CityGetResponse']>(inCity(name)).then((now) => setAbout((open) => open && now), setError);
+  }, [last]);
   const failed = status === 'init_failed';
   return (
     <li data-city={name} className="flex flex-col gap-2 rounded-xl border border-line bg-panel px-4 py-3">
@@ -187,10 +193,10 @@ function CityRow({ city, numbers, asks: count }: RowProps): ReactNode {
         </Link>
       )}
       {error !== undefined && <Problem error={error} />}
-      {about !== undefined && (
+      {running && about !== undefined && (
         <div className="flex flex-wrap items-center gap-x-6 gap-y-1 border-t border-line pt-2 text-sm">
-          <span>{about.agent_count} agents</span>
-          <span>{about.rig_count} rigs</span>
+          <span>{about.agent_count === 1 ? '1 agent' : `${about.agent_count} agents`}</span>
+          <span>{about.rig_count === 1 ? '1 rig' : `${about.rig_count} rigs`}</span>
           {about.provider !== undefined && <span>provider {about.provider}</span>}
           <State tone={about.suspended ? 'warn' : 'good'}>{about.suspended ? 'suspended' : 'agents may run'}</State>
           <Button className="ml-auto" not={operate} onClick={() => void suspend(!about.suspended)}>
