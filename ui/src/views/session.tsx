@@ -104,7 +104,6 @@ function Talk({ city, id, thinking }: TalkProps): ReactNode {
     { keys: 'Y', label: 'copy the text of the entry', run: () => copyEntry(told.messages.find((message) => message.id === entry)) },
   ]);
   const missing = stream?.kind === 'missing';
-  const connection = wordsOf(stream);
   const agent = agents.some(({ agent_id }) => agent_id === sub) ? sub : undefined;
   const showAgent = (next: string | undefined): void =>
     void navigate({ search: ({ agent: _, ...rest }) => (next === undefined ? rest : { ...rest, agent: next }), replace: true });
@@ -165,7 +164,7 @@ function Talk({ city, id, thinking }: TalkProps): ReactNode {
               )}
               {stream !== undefined && !['live', 'connecting', 'missing'].includes(stream.kind) && (
                 <p className="flex items-center gap-3">
-                  <State tone={connection.tone}>{connection.text}</State>
+                  <State tone={wordsOf(stream).tone}>{wordsOf(stream).text}</State>
                   {stream.kind === 'paused' && <Button onClick={() => hub.resume(url)}>Go on</Button>}
                 </p>
               )}
@@ -198,8 +197,7 @@ function Talk({ city, id, thinking }: TalkProps): ReactNode {
 
 /** The session as the city's list would have it, kept as that is. */
 function useOneSession(city: string, id: string): Session | undefined {
-  const { snapshot } = useCityList(city, `one ${id}`, () => sessionsOf(city, { state: 'all', only: id }));
-  return snapshot.rows[0];
+  return useCityList(city, `one ${id}`, () => sessionsOf(city, { state: 'all', only: id })).snapshot.rows[0];
 }
 
 interface HeaderProps {
