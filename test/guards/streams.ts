@@ -74,6 +74,14 @@ export const STREAMS: readonly Guard[] = [
     test: CHANNEL,
   },
   {
+    guard: 'A client that takes a long frame slowly is not closed for it.',
+    file: 'src/platform/streams/subscriber.ts',
+    find: 'this.socket.bytesWritten - unsent - queued(this.socket);',
+    replace: 'this.socket.bytesWritten - unsent - 0 * queued(this.socket);',
+    test: 'src/platform/streams/subscriber.spec.ts',
+    name: 'is not stalled while it takes a part of one frame',
+  },
+  {
     guard: 'A client that does not read is not written to without limit.',
     file: 'src/platform/streams/channel.ts',
     find: 'if (bytes === undefined || s.congested) {',

@@ -31,7 +31,7 @@ export class Subscriber {
   next = 0;
   lag: Map<number, Lag> | undefined;
   beatAt: number;
-  #seenAcked = 0;
+  #seenTaken = 0;
   #seenAt: number;
   #wake: (() => void) | undefined;
 
@@ -80,9 +80,9 @@ export class Subscriber {
       this.#seenAt = now;
       return false;
     }
-    const acked = this.socket.bytesWritten - unsent;
-    if (acked !== this.#seenAcked) {
-      this.#seenAcked = acked;
+    const taken = this.socket.bytesWritten - unsent - queued(this.socket);
+    if (taken !== this.#seenTaken) {
+      this.#seenTaken = taken;
       this.#seenAt = now;
       return false;
     }
@@ -109,4 +109,19 @@ export class Subscriber {
     this.#wake?.();
     this.onClose(this);
   }
+}
+
+interface Handle {
+  readonly writeQueueSize?: number;
+  /** Below TLS. */
+  readonly _parent?: Handle;
+}
+
+/**
+ * What is left of the write that is under way: to the socket a long one counts as nothing until all of it is taken, and a client of 30 KB/s has
+ * taken a third of a frame of a megabyte when it would be closed. Node's own timeouts look here, too.
+ */
+function queued(socket: Socket & { readonly _handle?: Handle | null }): number {
+  const handle = socket._handle;
+  return (handle?.writeQueueSize ?? 0) + (handle?._parent?.writeQueueSize ?? 0);
 }
