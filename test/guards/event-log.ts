@@ -361,6 +361,14 @@ export const EVENT_LOG_GUARDS: readonly Guard[] = [
     name: 'while a segment of it is being dropped',
   },
   {
+    guard: 'The log of a city that stops meanwhile is not rotated after its last event.',
+    file: 'src/modules/tenancy/events/rotation.service.ts',
+    find: 'if (!(await this.repository.isRunning(tx, stream.id))) throw',
+    replace: 'if (stream.id < 0) throw',
+    test: 'src/modules/tenancy/events/rotation.db-spec.ts',
+    name: 'where the city stops while its log is waited for',
+  },
+  {
     guard: 'Segments are forgotten with what was in them.',
     file: 'src/modules/tenancy/events/event-retention.ts',
     find: '    await this.transactions.run((tx) => this.segments.forget(tx, FORGOTTEN_A_ROUND));\n',

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Db } from '../../../platform/database/database.js';
 import { fitted, fitting, type Fitted, type Room } from '../../../platform/database/page-bytes.js';
+import type { Tx } from '../../../platform/database/transactions.js';
 import type { EpochEnds } from '../../../platform/event-log/epochs.js';
 import { cityEnvelope, wireBytes, wireText } from '../../../platform/event-log/wire.js';
 import { ago, matches, type EventFilter } from './event-filter.js';
@@ -37,6 +38,12 @@ export class CityEventsRepository {
       select s.id, s.head, s.floor, s.epoch_ends::float8[] as ends from cities c join event_streams s on s.id = c.stream_id
       where c.name = ${city} and c.running`.execute(this.db);
     return rows[0];
+  }
+
+  /** Whether the city of a stream, whose lock is held, runs: what stops it comes before the lock, or after. */
+  async isRunning(tx: Tx, streamId: number): Promise<boolean> {
+    const { rows } = await sql`select from cities where stream_id = ${streamId} and running`.execute(tx);
+    return rows.length > 0;
   }
 
   /** What the log has dropped of a stream by now. */

@@ -13,6 +13,7 @@ import { Failpoints } from '../../../platform/failpoints/failpoints.js';
 import { Lifecycle } from '../../../platform/health/lifecycle.js';
 import { AppLogger, createLogger } from '../../../platform/logging/logger.js';
 import { cloneDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { eventually } from '../../../../test/support/sse.js';
 import { registerCity } from '../../../../test/support/registry.js';
 import { CityEventsRepository } from './city-events.repository.js';
 import { EventRetention } from './event-retention.js';
@@ -87,6 +88,23 @@ describe('rotating a log', () => {
 
   it('is not found for a city that does not run', async () => {
     await expect(rotation.rotate('beta', ANYBODY)).rejects.toThrow('not_found: city not found or not running: beta');
+  });
+
+  // Guard: it is looked whether the city runs before the log is had, too.
+  it('is not found, and tells nothing, where the city stops while its log is waited for', async () => {
+    await append(3);
+    let rotated!: Promise<unknown>;
+    await transactions.run(async (tx) => {
+      await sql`update cities set running = false where name = 'alpha'`.execute(tx);
+      await sql`select append_events(${JSON.stringify([{ stream: 'alpha', type: 'stopped', actor: 'a', payload: {} }])}::jsonb)`.execute(
+        tx,
+      );
+      rotated = rotation.rotate('alpha', ANYBODY).catch((error: unknown) => error);
+      const waiting = sql`select from pg_locks where locktype = 'advisory' and not granted`;
+      await eventually(async () => (await waiting.execute(db)).rows.length > 0);
+    });
+    expect(await rotated).toMatchObject({ message: 'not_found: city not found or not running: alpha' });
+    expect(await stream()).toMatchObject({ head: 4, sealed_seq: 0 });
   });
 });
 

@@ -18,13 +18,15 @@ export class RotationService {
     private readonly repository: CityEventsRepository,
   ) {}
 
-  /** Seals the city's active log and records the anchor that begins the next one. */
+  /** Seals the city's active log and records the anchor that begins the next one. @throws ProblemError city_not_found */
   async rotate(city: string, caller: Principal): Promise<EventRotateResponse> {
     const stream = maySee(caller, city) ? await this.repository.runningStream(city) : undefined;
     if (stream === undefined) throw cityNotRunning(city);
     return this.transactions.run(
       async (tx) => {
         const sealed = await this.segments.seal(tx, stream.id);
+        // It may have stopped while its lock was waited for.
+        if (!(await this.repository.isRunning(tx, stream.id))) throw cityNotRunning(city);
         if (sealed === undefined) return { rotated: false, reason: 'active log is empty' };
         const archive = `${city}/events-${sealed.first}-${sealed.last}`;
         const payload = { prior_archive: archive, prior_first_seq: sealed.first, prior_last_seq: sealed.last };
