@@ -1,6 +1,7 @@
 import type { Guard } from './guard.js';
 
 const CHANNEL = 'src/platform/streams/channel-subscribers.spec.ts';
+const SNAPSHOTS = 'src/modules/sessions/transcripts/snapshots.db-spec.ts';
 const EPOCHS = 'src/platform/streams/epochs.db-spec.ts';
 const CURSORS = 'src/platform/streams/cursor.spec.ts';
 
@@ -80,6 +81,22 @@ export const STREAMS: readonly Guard[] = [
     replace: 'this.socket.bytesWritten - unsent - 0 * queued(this.socket);',
     test: 'src/platform/streams/subscriber.spec.ts',
     name: 'is not stalled while it takes a part of one frame',
+  },
+  {
+    guard: 'A stream of a session does not keep the snapshot that it began with.',
+    file: 'src/modules/sessions/transcripts/session-streams.service.ts',
+    find: "  first.text = '';\n",
+    replace: '',
+    test: SNAPSHOTS,
+    name: 'is kept by nobody once it is read',
+  },
+  {
+    guard: 'A stream of an agent does not keep the snapshot that it began with.',
+    file: 'src/modules/sessions/transcripts/agent-streams.service.ts',
+    find: "      first = ''; // this",
+    replace: '      // this',
+    test: SNAPSHOTS,
+    name: 'is kept by nobody once it is read',
   },
   {
     guard: 'A client that does not read is not written to without limit.',

@@ -48,6 +48,7 @@ export class SessionReplica {
   readonly lifecycle: Lifecycle;
   readonly log: TranscriptLogService;
   readonly hub: SessionHub;
+  readonly streams: EventStreams;
   readonly transcripts: TranscriptsService;
   readonly signals: Signals;
   readonly #server: Server;
@@ -66,7 +67,12 @@ export class SessionReplica {
     this.signals.onModuleInit();
     this.log = new TranscriptLogService(new TranscriptLogRepository(this.pool), this.signals, NO_ENDS);
     const events = new StreamHub(config, new StreamLogRepository(this.db, this.pool), moved, listener, logger, this.lifecycle, metrics);
-    const streams = new EventStreams(events, config, this.failpoints, new KeyWatch(this.keys, this.signals, this.lifecycle));
+    const streams = (this.streams = new EventStreams(
+      events,
+      config,
+      this.failpoints,
+      new KeyWatch(this.keys, this.signals, this.lifecycle),
+    ));
     const reads = new LiveReads(this.db);
     this.hub = new SessionHub(config, reads, this.signals, listener, logger, this.lifecycle, metrics);
     this.hub.onModuleInit();

@@ -13,8 +13,11 @@ export interface StreamPosition {
   readonly ends: EpochEnds;
 }
 
-/** Of one page: what many clients far apart make a process hold is this times their number. */
+/** Of one page, which many share. */
 const PAGE_BYTES = 1 << 20;
+/** Of what is read for one subscriber alone. A statement weighs all events that it finds, so there are no more than mostly fit. */
+const OWN_BYTES = 256 * 1024;
+const OWN_EVENTS = 250;
 
 const NOTHING = Buffer.alloc(0);
 
@@ -105,9 +108,9 @@ export class CitySource implements ChannelSource {
 
   async #filtered(pos: number, upto: number): Promise<{ bytes: Buffer; upto: number }> {
     const range = { streamId: this.stream.id, after: pos, upto };
-    const { rows, more } = await this.repository.read([range], PAGE_EVENTS, PAGE_BYTES, this.types);
+    const { rows, more } = await this.repository.read([range], OWN_EVENTS, OWN_BYTES, this.types);
     await assertStillKept(this.repository, [range]);
-    const done = !more && rows.length < PAGE_EVENTS;
+    const done = !more && rows.length < OWN_EVENTS;
     return { bytes: Buffer.from(rows.map(cityFrame).join('')), upto: done ? upto : rows[rows.length - 1]!.seq };
   }
 }

@@ -10,10 +10,11 @@ import { assertStillKept } from './still-kept.js';
 import type { StreamLogRepository, WireRow } from './stream-log.repository.js';
 import type { Lag, Subscriber } from './subscriber.js';
 
-const CHUNK_EVENTS = 1_000;
+/** A statement weighs all of them, so there are no more than mostly fit. */
+const CHUNK_EVENTS = 250;
 const CHUNK_STREAMS = 64;
 /** A subscriber's replay is its own: so much is read for each at once. */
-const CHUNK_BYTES = 1 << 20;
+const CHUNK_BYTES = 256 * 1024;
 /** Beyond this many streams out of place a subscriber's ids count from a stored row of their own. */
 const ELSEWHERE_LIMIT = 48;
 

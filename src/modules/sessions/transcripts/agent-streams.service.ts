@@ -81,13 +81,14 @@ export class AgentStreams implements OnModuleInit {
     const view = this.#feed(city, agent, at).view;
     const id = agentId(at.pk, at.rev);
     const options = { operation: 'snapshot', pending: [], position: id, pagination: paginationOf(page, { tail: '1' }) } as const;
-    const first = resumed === undefined ? dataFrame(id, page, page.rows, view, options) : '';
+    let first = resumed === undefined ? dataFrame(id, page, page.rows, view, options) : '';
     await this.#caughtUp(city, agent, at);
     let feed: AgentFeed | undefined;
     const take = (subscriber: Subscriber): void => {
       if (this.hub.stopped) return subscriber.end('');
       feed = this.#feed(city, agent, at);
       if (first !== '') subscriber.write(first);
+      first = ''; // this closure lives as long as the stream
       subscriber.next = feed.channel.end;
       subscriber.lag = lagOf(feed, resumed ?? [at]);
       feed.channel.attach(subscriber);

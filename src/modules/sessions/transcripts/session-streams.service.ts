@@ -61,9 +61,10 @@ export class SessionStreams {
       throw problem('session_not_found', `session ${head.id} has no live output`);
     const start = startOf(head, view, query.after_cursor, lastEventId);
     if ('after' in start && head.state === 'closed' && start.after === head.head) return undefined;
-    const { at, first, closed } = 'after' in start ? resumed(head, start.after, view) : await this.#snapshot(pk, view, start);
+    const first = 'after' in start ? resumed(head, start.after, view) : await this.#snapshot(pk, view, start);
+    const { at, closed } = first;
     const headers = { 'svc-session-state': head.state, ...(head.live ? {} : { 'svc-session-status': 'stopped' }) };
-    if (closed) return { headers, opening: this.#toTheEnd(pk, view, at, head.head, first, caller) };
+    if (closed) return { headers, opening: this.#toTheEnd(pk, view, head.head, first, caller) };
     // What the client lacks of before is its own to read: a feed that begins, begins here.
     const now = Math.max(at, head.head);
     await this.hub.caughtUp(pk, this.hub.feed(pk, view, now), now);
@@ -72,19 +73,19 @@ export class SessionStreams {
       if (this.hub.stopped) return subscriber.end('');
       const feed = this.hub.feed(pk, view, now);
       channel = feed.channel;
-      place(subscriber, feed, at, first);
+      place(subscriber, feed, first);
     };
     return { headers, opening: this.streams.opening({ keyId: credentialOf(caller), take, closed: (s) => channel?.remove(s) }) };
   }
 
   /** A session that has ended: what it still had to say, and the end. */
-  #toTheEnd(pk: number, view: View, at: number, head: number, first: string, caller: Principal): Opening {
-    const feed = new SessionFeed(pk, view, Math.max(at, head), this.hub.reads, this.hub.sent);
+  #toTheEnd(pk: number, view: View, head: number, first: First, caller: Principal): Opening {
+    const feed = new SessionFeed(pk, view, Math.max(first.at, head), this.hub.reads, this.hub.sent);
     let forget = (): unknown => undefined;
     const take = (subscriber: Subscriber): void => {
       if (this.hub.stopped) return subscriber.end('');
       forget = this.hub.keep(feed.channel);
-      place(subscriber, feed, at, first);
+      place(subscriber, feed, first);
       feed.gone();
     };
     const closed = (subscriber: Subscriber): void => {
@@ -108,27 +109,29 @@ export class SessionStreams {
     ];
     // Only the last one has the position: a client that is cut in between has to be told all of it again.
     const last = frames.pop()!;
-    return { at: page.head, first: frames.map((frame) => frame()).join('') + last(id), closed: page.state === 'closed' };
+    return { at: page.head, text: frames.map((frame) => frame()).join('') + last(id), closed: page.state === 'closed' };
   }
 }
 
 interface First {
   /** The position that the client has after these frames. */
   readonly at: number;
-  readonly first: string;
+  text: string;
   readonly closed: boolean;
 }
 
 function resumed(head: TranscriptHead, after: number, view: View): First {
   const closed = head.state === 'closed';
   const told = head.activity_rev > after;
-  return { at: after, first: closed && !told ? activityFrame(view.id(head.pk, after), head.activity, view) : '', closed };
+  return { at: after, text: closed && !told ? activityFrame(view.id(head.pk, after), head.activity, view) : '', closed };
 }
 
-function place(subscriber: Subscriber, feed: SessionFeed, at: number, first: string): void {
-  if (first !== '') subscriber.write(first);
+/** What is written first is let go: the closures of an opening live as long as its stream, and would keep a snapshot of up to 2 MiB. */
+function place(subscriber: Subscriber, feed: SessionFeed, first: First): void {
+  if (first.text !== '') subscriber.write(first.text);
+  first.text = '';
   subscriber.next = feed.channel.end;
-  if (at < feed.position) subscriber.lag = new Map([[feed.pk, { pos: at, upto: feed.position }]]);
+  if (first.at < feed.position) subscriber.lag = new Map([[feed.pk, { pos: first.at, upto: feed.position }]]);
   feed.channel.attach(subscriber);
 }
 
