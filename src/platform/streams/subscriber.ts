@@ -6,6 +6,10 @@ import type { CheckpointBase } from './positions.js';
 export const MAX_PENDING_BYTES = 256 * 1024;
 /** A subscriber that reads nothing for this long is closed; it resumes by id. */
 export const STALL_LIMIT_MS = 10_000;
+/** A client that reads so much is never closed: 30 KB/s. */
+export const STEADY_BYTES_MS = 30;
+/** What Linux holds for a connection that is written to, unless it is told otherwise. */
+export const MAX_HELD_BYTES = 4 << 20;
 
 /** What a subscriber still needs from the log before the ring: events after `pos`, up to `upto`. */
 export interface Lag {
@@ -31,8 +35,10 @@ export class Subscriber {
   next = 0;
   lag: Map<number, Lag> | undefined;
   beatAt: number;
-  #seenTaken = 0;
+  #seenHanded = 0;
   #seenAt: number;
+  /** What the system may have held for the client then. */
+  #held = 0;
   #wake: (() => void) | undefined;
 
   constructor(
@@ -73,20 +79,20 @@ export class Subscriber {
     });
   }
 
-  /** True when bytes have waited for STALL_LIMIT_MS and the client took none of them. */
+  /**
+   * True when bytes have waited for STALL_LIMIT_MS and the client took none of them. The system takes more only once a part of what it holds for the client
+   * is free, which may be a megabyte and more: a client may have as long for that as one that reads steadily takes.
+   */
   stalled(now: number): boolean {
-    const unsent = this.socket.writableLength;
-    if (unsent === 0) {
+    const handed = handedBy(this.socket);
+    if (handed !== this.#seenHanded || this.socket.writableLength === 0) {
+      const left = Math.max(0, this.#held - (now - this.#seenAt) * STEADY_BYTES_MS);
+      this.#held = Math.min(MAX_HELD_BYTES, left + Math.max(0, handed - this.#seenHanded));
+      this.#seenHanded = handed;
       this.#seenAt = now;
       return false;
     }
-    const taken = this.socket.bytesWritten - unsent - queued(this.socket);
-    if (taken !== this.#seenTaken) {
-      this.#seenTaken = taken;
-      this.#seenAt = now;
-      return false;
-    }
-    return now - this.#seenAt >= STALL_LIMIT_MS;
+    return now - this.#seenAt >= STALL_LIMIT_MS + this.#held / STEADY_BYTES_MS;
   }
 
   /** Ends the stream cleanly: what is written still arrives, unless nobody reads it. From now on no channel looks whether somebody does. */
@@ -112,16 +118,18 @@ export class Subscriber {
 }
 
 interface Handle {
-  readonly writeQueueSize?: number;
+  readonly bytesWritten: number;
+  readonly writeQueueSize: number;
   /** Below TLS. */
   readonly _parent?: Handle;
 }
 
 /**
- * What is left of the write that is under way: to the socket a long one counts as nothing until all of it is taken, and a client of 30 KB/s has
- * taken a third of a frame of a megabyte when it would be closed. Node's own timeouts look here, too.
+ * What the system has taken of all that was written. To the socket a long write counts as nothing until all of it is taken; Node's own timeouts look
+ * here, too.
  */
-function queued(socket: Socket & { readonly _handle?: Handle | null }): number {
+function handedBy(socket: Socket & { readonly _handle?: Handle | null }): number {
   const handle = socket._handle;
-  return (handle?.writeQueueSize ?? 0) + (handle?._parent?.writeQueueSize ?? 0);
+  if (handle?.bytesWritten === undefined) return socket.bytesWritten - socket.writableLength;
+  return handle.bytesWritten - handle.writeQueueSize - (handle._parent?.writeQueueSize ?? 0);
 }
