@@ -2,6 +2,7 @@ import type { Guard } from './guard.js';
 
 const CHANNEL = 'src/platform/streams/channel-subscribers.spec.ts';
 const SNAPSHOTS = 'src/modules/sessions/transcripts/snapshots.db-spec.ts';
+const LONG_EVENTS = 'src/platform/streams/long-events.db-spec.ts';
 const EPOCHS = 'src/platform/streams/epochs.db-spec.ts';
 const CURSORS = 'src/platform/streams/cursor.spec.ts';
 
@@ -77,10 +78,42 @@ export const STREAMS: readonly Guard[] = [
   {
     guard: 'A client that takes a long frame slowly is not closed for it.',
     file: 'src/platform/streams/subscriber.ts',
-    find: 'this.socket.bytesWritten - unsent - queued(this.socket);',
-    replace: 'this.socket.bytesWritten - unsent - 0 * queued(this.socket);',
+    find: 'return handle.bytesWritten - handle.writeQueueSize - (',
+    replace: 'return socket.bytesWritten - socket.writableLength - 0 * (',
     test: 'src/platform/streams/subscriber.spec.ts',
     name: 'is not stalled while it takes a part of one frame',
+  },
+  {
+    guard: 'A client that reads steadily is not closed while the system holds much for it.',
+    file: 'src/platform/streams/subscriber.ts',
+    find: ' >= STALL_LIMIT_MS + this.#held / STEADY_BYTES_MS;',
+    replace: ' >= STALL_LIMIT_MS + (0 * this.#held) / STEADY_BYTES_MS;',
+    test: 'src/platform/streams/subscriber.spec.ts',
+    name: 'is as long as a steady client takes',
+  },
+  {
+    guard: 'A client that reads nothing is not kept for what it has read before.',
+    file: 'src/platform/streams/subscriber.ts',
+    find: 'this.#held - (now - this.#seenAt) * STEADY_BYTES_MS);',
+    replace: 'this.#held - 0 * (now - this.#seenAt) * STEADY_BYTES_MS);',
+    test: 'src/platform/streams/subscriber.spec.ts',
+    name: 'is ten seconds after writes',
+  },
+  {
+    guard: 'What is read by types for one stream alone is no more than a quarter of what many share.',
+    file: 'src/platform/streams/city-source.ts',
+    find: 'OWN_EVENTS, OWN_BYTES,',
+    replace: 'OWN_EVENTS, 4 * OWN_BYTES,',
+    test: LONG_EVENTS,
+    name: 'is read for one stream alone in parts',
+  },
+  {
+    guard: 'What is read of several cities for one stream alone is no more than a quarter of what many share.',
+    file: 'src/platform/streams/supervisor-source.ts',
+    find: 'limit, CHUNK_BYTES,',
+    replace: 'limit, 4 * CHUNK_BYTES,',
+    test: LONG_EVENTS,
+    name: 'is read for one stream alone in parts',
   },
   {
     guard: 'A stream of a session does not keep the snapshot that it began with.',

@@ -14,6 +14,7 @@ describe('a stream of events of a megabyte', () => {
   let database: TestDatabase;
   let replica: StreamReplica;
   let longest = 0;
+  let ofTypes = 0;
   const clients: SlowClient[] = [];
 
   const follow = async (path: string): Promise<SlowClient> => {
@@ -28,12 +29,12 @@ describe('a stream of events of a megabyte', () => {
     expect(client.read().seqs).toEqual(expected);
   };
   /** As many are there at once as one statement makes; every other one is of before the log noted sizes. */
-  const append = async (name: string, count: number): Promise<void> => {
+  const append = async (name: string, count: number, length = LONG): Promise<void> => {
     await sql`
       with s as (update event_streams set head = head + ${count}, last_ts = clock_timestamp() where name = ${name} returning id, head, last_ts)
       insert into events (stream_id, seq, ts, type, actor, payload, size)
       select s.id, s.head - ${count}::int + n, s.last_ts, case when n % 5 = 0 then 'x.rare' else 'x.long' end, 'test',
-        jsonb_build_object('n', n, 'text', repeat('x', ${LONG})), case when n % 2 = 0 then ${LONG} + 200 end
+        jsonb_build_object('n', n, 'text', repeat('x', ${length})), case when n % 2 = 0 then ${length} + 200 end
       from s, generate_series(1, ${count}::int) n`.execute(replica.db);
   };
 
@@ -44,10 +45,10 @@ describe('a stream of events of a megabyte', () => {
     const read = repository.read.bind(repository);
     jest.spyOn(repository, 'read').mockImplementation(async (...asked) => {
       const answer = await read(...asked);
-      longest = Math.max(
-        longest,
-        answer.rows.reduce((sum, { text }) => sum + text.length, 0),
-      );
+      const bytes = answer.rows.reduce((sum, { text }) => sum + text.length, 0);
+      longest = Math.max(longest, bytes);
+      // What is read for all has every type.
+      if (asked[3] !== undefined) ofTypes = Math.max(ofTypes, bytes);
       return answer;
     });
     SlowClient.tolerate();
@@ -105,5 +106,18 @@ describe('a stream of events of a megabyte', () => {
     await rest.close();
     expect([...seen(cut.frames), ...seen(rest.frames)]).toEqual(upTo(head));
     expect(longest).toBeLessThan(READ);
+  });
+
+  // Guard: each of thousands of clients that read nothing has a part of its own in memory.
+  it('is read for one stream alone in parts of a quarter of that, also where events are shorter', async () => {
+    await replica.join('middle');
+    await append('middle', 3 * EVENTS, LONG / 10);
+    for (const path of ['/middle?after=0&type=x.long,x.rare', '/sup?after=__supervisor__:0,middle:0&cities=middle&type=x.long,x.rare']) {
+      ofTypes = 0;
+      const stream = await openStream(`${replica.url}${path}`);
+      await stream.untilAll((frames) => frames.filter(({ data }) => `${data.type}`.startsWith('x.')).length === 3 * EVENTS);
+      await stream.close();
+      expect([path, ofTypes > 2 * (LONG / 10), ofTypes <= 256 << 10]).toEqual([path, true, true]);
+    }
   });
 });
