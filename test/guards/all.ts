@@ -1,5 +1,6 @@
 import { AUDIT } from './audit.js';
 import { CLIENT } from './client.js';
+import { COMPOSITION_GUARDS } from './composition.js';
 import { CONFIGURATION } from './configuration.js';
 import { FORMULAS } from './formulas.js';
 import { DIRECTORIES } from './directories.js';
@@ -23,10 +24,15 @@ import { RUN_GUARDS } from './runs.js';
 import { RUNTIME } from './runtime.js';
 import { SCALE_CHECKS } from './scale-checks.js';
 import { SERVICES } from './services.js';
+import { RUNNER_GUARDS } from './runners.js';
+import { SUPPLY_GUARDS } from './pools.js';
+import { MESSAGE_GUARDS } from './messages.js';
 import { SESSIONS } from './sessions.js';
 import { TELEMETRY } from './telemetry.js';
 import { THREADS } from './threads.js';
 import { TLS } from './tls.js';
+import { BEAD_GUARDS } from './beads.js';
+import { ADMINISTRATION_GUARDS } from './administration.js';
 import { WORK } from './work.js';
 
 export const GUARDS: readonly Guard[] = [
@@ -35,11 +41,17 @@ export const GUARDS: readonly Guard[] = [
   ...DATABASE,
   ...DEPLOYMENT,
   ...PLATFORM,
+  ...BEAD_GUARDS,
+  ...ADMINISTRATION_GUARDS,
   ...WORK,
+  ...RUNNER_GUARDS,
+  ...SUPPLY_GUARDS,
+  ...MESSAGE_GUARDS,
   ...SESSIONS,
   ...SCALE_CHECKS,
   ...RUNTIME,
   ...LOCKS,
+  ...COMPOSITION_GUARDS,
   ...CONFIGURATION,
   ...FORMULAS,
   ...RUN_CONTROL,
