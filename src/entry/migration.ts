@@ -8,7 +8,7 @@ let config: AppConfig | undefined;
 try {
   config = loadConfig(env, process.cwd());
   if (config.databaseUrl === undefined) throw new ConfigError('SVC_DATABASE_URL is not set');
-  const done = await prepareDatabase(config, config.databaseUrl);
+  const done = await prepareDatabase(config, config.databaseUrl, (line) => console.error(line));
   const newer = await checkSchema(config, config.databaseUrl);
   const said = newer === undefined ? done : [...done, newer];
   console.log(said.length === 0 ? 'the database is up to date' : said.join('\n'));

@@ -60,12 +60,16 @@ export async function buryProcesses(url: string): Promise<void> {
   }
 }
 
+const CITIES_MAY_LACK =
+  'a restore had not ended: its database is whole, but its cities may not be in place: where they are not, run it again with --replace, or put them back by hand';
+
 /**
- * What `makeReady` does, which also ends a restore that was killed, or has failed, once its database was loaded.
+ * What `makeReady` does, which also ends a restore that was killed, or has failed, once its database was loaded; `warn` is told then what it may
+ * have left.
  *
  * @throws Error where a restore has not ended: half a database may have all migrations, and the next start would see none missing
  */
-export async function prepareDatabase(config: AppConfig, given: string): Promise<string[]> {
+export async function prepareDatabase(config: AppConfig, given: string, warn: (line: string) => void = () => undefined): Promise<string[]> {
   const url = pastPooler(config, given);
   await assertLoaded(config.dataDir);
   const token = await owedBy(config.dataDir);
@@ -76,6 +80,7 @@ export async function prepareDatabase(config: AppConfig, given: string): Promise
   try {
     const applied = await makeReady(config, url);
     await endRestore(config.dataDir, await serversOf(url).current());
+    warn(CITIES_MAY_LACK);
     return applied;
   } finally {
     await lock?.release();

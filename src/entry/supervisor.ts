@@ -87,7 +87,7 @@ export class Supervisor implements Service {
     const { signal } = this.#interruption;
     signal.throwIfAborted();
     // Of several api and worker processes none may change the schema under the others: there a job migrates.
-    if (this.config.role === 'all') await prepareDatabase(this.config, url);
+    if (this.config.role === 'all') await prepareDatabase(this.config, url, (line) => this.logger.warn({}, line));
     else await assertNoneOwed(this.config.dataDir);
     const newer = await checkSchema(this.config, url);
     if (newer !== undefined) this.logger.warn({}, newer);

@@ -134,6 +134,18 @@ export const DEPLOYMENT: readonly Guard[] = [
     name: 'leaves to administrators',
   },
   {
+    guard: 'The cities of a backup are put back although its first key cannot be.',
+    file: 'src/entry/backup/restoring.ts',
+    find: `        await place('the cities are', cities);
+        await place('the first key is', () => placeKey(config, folder));
+`,
+    replace: `        await placeKey(config, folder);
+        await place('the cities are', cities);
+`,
+    test: RESTORING,
+    name: 'is put back although the first key cannot be, which is said',
+  },
+  {
     guard: 'An extension of an administrator does not end a restore.',
     file: 'src/entry/backup/restoring.ts',
     find: '.code !== INSUFFICIENT_PRIVILEGE) throw error;',

@@ -24,7 +24,7 @@ const WHY: Readonly<Record<string, string>> = {
  * Writes the database, the cities, the first key and the rules of the host into one file, also while the service runs: the database as of one moment, the files
  * after it, since a file that is newer than the database is noticed and read. Nothing is left of one that `signal` has ended.
  * What is there already, and no backup, stays unless it shall be replaced. Returns what to say. @throws Error where a restore has not ended, the
- * cities are not those of the database, and also once it is written, where files of cities may not be read
+ * cities are not those of the database, and also once it is written, where the rules of the host or files of cities may not be read
  */
 export async function backUp(
   config: AppConfig,
@@ -46,16 +46,24 @@ export async function backUp(
     let without: readonly string[] = [];
     const look = async (server: string): Promise<void> => void (without = await notSaved(server, config));
     const database = url === undefined ? await ofEmbedded(config, folder, look, tell, signal) : await ofServer(url, folder, look, signal);
-    for (const name of [KEY, HOST])
-      if (existsSync(join(config.dataDir, name))) await copyFile(join(config.dataDir, name), join(folder, name));
+    const saved = (name: string): Promise<void> => copyFile(join(config.dataDir, name), join(folder, name));
+    if (existsSync(join(config.dataDir, KEY))) await saved(KEY);
+    const lacksRules = existsSync(join(config.dataDir, HOST)) && !(await saved(HOST).then(() => true, isUnreadable));
     const cities = citiesOf(config.citiesRoot);
-    const { size, lacks } = await pack(file, folder, { format: 1, at, ...database, ...cities }, signal);
+    const { size, lacks: closed } = await pack(file, folder, { format: 1, at, ...database, ...cities }, signal);
+    const lacks = lacksRules ? [HOST, ...closed] : closed;
     if (lacks.length > 0) throw new Error(`${file} is written, and ${lacking(lacks)}`);
     const what = cities.cities === undefined ? 'the database' : `the database and the cities of ${config.citiesRoot}`;
     return [`${file}: ${what}, ${Math.max(1, Math.round(size / 1e5)) / 10} MB`, ...without].join('; ');
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** False for a file that is there and may not be read. @throws what else it is */
+function isUnreadable(error: NodeJS.ErrnoException): false {
+  if (error.code !== 'EACCES') throw error;
+  return false;
 }
 
 type Look = (url: string) => Promise<void>;

@@ -31,7 +31,7 @@ afterEach(async () => {
 
 const backupOf = (server: number, cities: { cities?: string } = {}): Promise<string> => packedDump(folder, config, server, cities);
 /** Of cities that its archive does not have. */
-async function lackingCities(withKey = false): Promise<string> {
+async function archived({ withKey = false, withCities = false } = {}): Promise<string> {
   const made = await mkdtemp(join(folder, 'made-'));
   await writeFile(join(made, DUMP), 'no dump');
   const says = {
@@ -44,7 +44,9 @@ async function lackingCities(withKey = false): Promise<string> {
   };
   await writeFile(join(made, MANIFEST), JSON.stringify(says));
   if (withKey) await writeFile(join(made, KEY), 'the key');
-  await run('tar', ['-czf', join(folder, 'monday.tgz'), '-C', made, MANIFEST, DUMP, ...(withKey ? [KEY] : [])]);
+  if (withCities) await mkdir(join(made, says.cities, 'alpha'), { recursive: true });
+  const others = [...(withKey ? [KEY] : []), ...(withCities ? [says.cities] : [])];
+  await run('tar', ['-czf', join(folder, 'monday.tgz'), '-C', made, MANIFEST, DUMP, ...others]);
   return join(folder, 'monday.tgz');
 }
 const kept = async (): Promise<string[]> =>
@@ -133,7 +135,7 @@ describe('the folder of the cities', () => {
   it('that cannot be replaced is found before anything is touched', async () => {
     await writeFile(join(folder, 'file'), '');
     config = { ...config, citiesRoot: join(folder, 'file', 'cities') } as AppConfig;
-    const file = await lackingCities();
+    const file = await archived();
     await withPrograms(
       'exit 0',
       () => expect(restore(config, file, true, () => undefined)).rejects.toThrow(/the folder .+ cannot be replaced/),
@@ -151,7 +153,7 @@ describe('the folder of the cities', () => {
     const volume = 'v'.repeat(235);
     config = { ...config, citiesRoot: root } as AppConfig;
     for (const name of ['works', volume, 'yard']) await mkdir(join(root, name), { recursive: true });
-    const file = await lackingCities();
+    const file = await archived();
     await withPrograms(
       'exit 0',
       () => expect(restore(config, file, true, () => undefined)).rejects.toThrow(/the folder .+ cannot be replaced: ENAMETOOLONG/s),
@@ -164,11 +166,21 @@ describe('the folder of the cities', () => {
   // Guard: who mends the folder by hand and starts would have numbers given twice.
   it('that cannot be put back leaves the database in a new epoch, which is said, and the key', async () => {
     await withClient(database.url, (client) => client.query('create table deployment as select 4 as epoch'));
-    const file = await lackingCities(true);
+    const file = await archived({ withKey: true });
     const said = /^the database is restored \(epoch 5\); the cities are not: ENOENT/;
     await withPrograms('exit 0', () => expect(restore(config, file, true, () => undefined)).rejects.toThrow(said));
     expect([await epochOf(database.url), await knownEpoch(config.dataDir)]).toEqual([5, 5]);
     expect(await readFile(join(config.dataDir, KEY), 'utf8')).toBe('the key');
+  });
+
+  // Guard: the next start would serve what the database says on the cities of before.
+  it('is put back although the first key cannot be, which is said', async () => {
+    await withClient(database.url, (client) => client.query('create table deployment as select 4 as epoch'));
+    await mkdir(join(config.dataDir, KEY, 'in the way'), { recursive: true });
+    const file = await archived({ withKey: true, withCities: true });
+    const said = /^the database is restored \(epoch 5\); the first key is not: /;
+    await withPrograms('exit 0', () => expect(restore(config, file, true, () => undefined)).rejects.toThrow(said));
+    expect(await readdir(config.citiesRoot)).toEqual(['alpha']);
   });
 });
 

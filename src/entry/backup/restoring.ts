@@ -63,16 +63,18 @@ export async function restore(
       // Before the files: where these fail somebody mends them by hand, and starts.
       await makeReady(config, url);
       const begun = await epochOf(url);
+      const lacks: string[] = [];
+      const place = (what: string, put: () => Promise<void>): Promise<void> =>
+        put().catch((error: Error) => void lacks.push(`${what} not: ${error.message}`));
       try {
-        await placeKey(config, folder);
-        await placeHost(config, folder, tell);
-        await cities().catch((error: Error) => {
-          throw new Error(`the database is restored (epoch ${begun}); the cities are not: ${error.message}`, { cause: error });
-        });
+        await place('the cities are', cities);
+        await place('the first key is', () => placeKey(config, folder));
+        await place('host.toml is', () => placeHost(config, folder, tell));
       } finally {
         // No sooner: the cities would be replaced under whoever starts.
         await endRestore(config.dataDir, url);
       }
+      if (lacks.length > 0) throw new Error(`the database is restored (epoch ${begun}); ${lacks.join('; ')}`);
       return begun;
     };
     if (database === undefined) {
@@ -178,6 +180,8 @@ async function placeFiles(config: AppConfig, folder: string): Promise<void> {
 
 async function placeKey({ dataDir }: AppConfig, folder: string): Promise<void> {
   if (!existsSync(join(folder, KEY))) return;
+  // One that is there may be read-only, or somebody else's.
+  await rm(join(dataDir, KEY), { force: true });
   await copyFile(join(folder, KEY), join(dataDir, KEY));
   await chmod(join(dataDir, KEY), 0o600);
 }
@@ -189,7 +193,8 @@ async function placeHost({ dataDir }: AppConfig, folder: string, tell: (line: st
   await copyFile(from, to);
   await chmod(to, 0o600);
   const { uid, gid } = await stat(dataDir);
-  if (process.getuid?.() === 0) await chown(to, uid, gid);
+  // Not all file systems let root do it.
+  if (process.getuid?.() === 0) await chown(to, uid, gid).catch((error: Error) => tell(`${to} stays root's: ${error.message}`));
   tell(`${to} is that of the backup`);
 }
 

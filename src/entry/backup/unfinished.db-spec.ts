@@ -165,10 +165,12 @@ it('that is killed, or fails, once it has loaded its database leaves the epoch o
   await adminAt(database.url, 'drop table operations');
   // That one does not know which epochs there were.
   await expect(prepareDatabase(elsewhere, database.url)).rejects.toThrow(REFUSED);
+  const warned: string[] = [];
   for (const _ of ['the next start', 'the one after it']) {
-    await prepareDatabase(config, database.url);
+    await prepareDatabase(config, database.url, (line) => warned.push(line));
     expect(await epochOf(database.url)).toBe(5);
   }
+  expect(warned).toEqual([expect.stringContaining('its cities may not be in place')]);
 });
 
 // Guard: a release that does not know of marks takes that one away.

@@ -66,7 +66,7 @@ export class Primary implements Service {
     // A stop waits for this start: what was begun now would have to end again.
     const { signal } = this.#interruption;
     signal.throwIfAborted();
-    if (config.role === 'all') await prepareDatabase(config, databaseUrl);
+    if (config.role === 'all') await prepareDatabase(config, databaseUrl, (line) => this.logger.warn({}, line));
     if (this.#embedded !== undefined) await buryProcesses(databaseUrl);
     signal.throwIfAborted();
     const apiUrl = config.apiUrl ?? config.urlOf(config.ownHost, port);
