@@ -339,8 +339,8 @@ export const DEPLOYMENT: readonly Guard[] = [
   {
     guard: 'A backup has the rules of its host.',
     file: 'src/entry/backup/backing-up.ts',
-    find: 'for (const name of [KEY, HOST])',
-    replace: 'for (const name of [KEY, HOST].slice(0, 1))',
+    find: 'await saved(HOST).then(() => true, isUnreadable)',
+    replace: 'await saved(HOST).then(() => rm(join(folder, HOST))).then(() => true, isUnreadable)',
     test: RESTORING,
     name: 'puts the rules of the host back',
   },
