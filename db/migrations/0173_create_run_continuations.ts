@@ -11,6 +11,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       primary key (stream_id, run_id),
       foreign key (stream_id, run_id) references beads (stream_id, id) on delete cascade
     )`.execute(db);
+  await sql`alter table run_continuations alter column stream_id set (n_distinct = 100)`.execute(db);
 }
 
 export async function down(db: Kysely<unknown>): Promise<void> {

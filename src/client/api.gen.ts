@@ -3489,7 +3489,7 @@ export interface paths {
         };
         /**
          * What is going on in a running city; with `index`, once its event log has moved on
-         * @description `lite=true` counts no work and no sessions, and leaves the details out.
+         * @description `lite=true` counts no work, no sessions and no places of pools, and leaves the details out.
          */
         get: operations["get-v0-city-by-city-name-status"];
         put?: never;

@@ -438,11 +438,11 @@ describe('a replica that accepts and says nothing', () => {
 
   it('is named by the call that has asked it, whatever others ask meanwhile', async () => {
     const one = client([SILENT, `${SILENT}/too`], { fetch });
-    const waiting = one.get('/v0/city/{cityName}/beads', { path, query: { index: '1', wait: '1m' }, timeoutMs: 60 });
-    const asking = one.get('/v0/city/{cityName}/beads', { path, timeoutMs: 40 });
+    const waiting = one.get('/v0/city/{cityName}/beads', { path, query: { index: '1', wait: '1m' }, timeoutMs: 600 });
+    const asking = one.get('/v0/city/{cityName}/beads', { path, timeoutMs: 400 });
     await Promise.all([
-      expect(asking).rejects.toThrow(/no answer from http:\/\/silent.test\/too within 0.04 s/),
-      expect(waiting).rejects.toThrow(/no answer from http:\/\/silent.test within 0.06 s/),
+      expect(asking).rejects.toThrow(/no answer from http:\/\/silent.test\/too within 0.4 s/),
+      expect(waiting).rejects.toThrow(/no answer from http:\/\/silent.test within 0.6 s/),
     ]);
   });
 

@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { connect as connectSecurely } from 'node:tls';
 import { jest } from '@jest/globals';
-import { STALL_LIMIT_MS, Subscriber } from '../../src/platform/streams/subscriber.js';
+import { MAX_HELD_BYTES, STALL_LIMIT_MS, STEADY_BYTES_MS, Subscriber } from '../../src/platform/streams/subscriber.js';
 
 const { stalled } = Subscriber.prototype;
 
@@ -23,7 +23,7 @@ export class SlowClient {
   /** For whoever does not read the limit is over from now on, until all mocks are restored. */
   static timePasses(): void {
     jest.spyOn(Subscriber.prototype, 'stalled').mockImplementation(function (this: Subscriber, now) {
-      return stalled.call(this, now + STALL_LIMIT_MS);
+      return stalled.call(this, now + STALL_LIMIT_MS + MAX_HELD_BYTES / STEADY_BYTES_MS);
     });
   }
 

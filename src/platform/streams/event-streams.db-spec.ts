@@ -477,7 +477,7 @@ describe('event streams of two replicas', () => {
       slow.close();
     });
 
-    it('is closed after ten seconds without progress', async () => {
+    it('is closed in the end', async () => {
       const name = await city();
       const slow = await SlowClient.open(`${b.url}/${name}`);
       await flood(name);

@@ -18,7 +18,7 @@ export class CityStatusController {
     plannedOnce: true,
     name: 'get-city-status',
     summary: 'What is going on in a running city; with `index`, once its event log has moved on',
-    description: '`lite=true` counts no work and no sessions, and leaves the details out.',
+    description: '`lite=true` counts no work, no sessions and no places of pools, and leaves the details out.',
     tag: 'cities',
     response: StatusBody,
     headers: ['X-SVC-Index', 'X-SVC-Cache-Age-S'],
