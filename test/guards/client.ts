@@ -11,7 +11,7 @@ export const CLIENT: readonly Guard[] = [
     guard: 'A key of the environment is not sent to an address that only a file of the directory names.',
     file: 'src/cli/target.ts',
     find: 'if (cameUpon !== undefined && keyThere(',
-    replace: 'if (cameUpon === undefined && keyThere(',
+    replace: 'if (cameUpon !== undefined && Date.now() < 0 && keyThere(',
     test: TARGET,
     name: 'unless it knows it',
   },

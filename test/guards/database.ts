@@ -144,7 +144,7 @@ export const DATABASE: readonly Guard[] = [
     guard: 'A pool that writes the log looks whose it is, on every new connection.',
     file: 'src/platform/database/database.ts',
     find: '  if (seen === undefined) return;\n',
-    replace: '  if (seen !== undefined) return;\n',
+    replace: '  if (seen === undefined || Date.now() > 0) return;\n',
     test: 'src/platform/database/servers.db-spec.ts',
     name: 'begin an epoch of the log once',
   },

@@ -150,7 +150,7 @@ export const HTTP: readonly Guard[] = [
     guard: 'A change that was made is answered by no refusal of what came after it.',
     file: 'src/platform/http/client-error.ts',
     find: 'if (sending?.req.complete === true) {',
-    replace: 'if (sending?.req.complete === undefined) {',
+    replace: 'if (sending?.req.complete === true && Date.now() < 0) {',
     test: 'src/platform/http/client-error.spec.ts',
     name: 'waits for the answer of the request before it',
   },

@@ -548,7 +548,7 @@ export const ISOLATION: readonly Guard[] = [
     guard: 'What writes errors without end waits for its reader.',
     file: 'src/platform/runtime/spawn.ts',
     find: 'readSteadily(child.stderr!, (chunk) => stderr.push(chunk));',
-    replace: "child.stderr!.on('data', (chunk: Buffer) => (readSteadily, stderr.push(chunk)));",
+    replace: "child.stderr!.on('data', (chunk: Buffer) => void [readSteadily, stderr.push(chunk)]);",
     test: 'src/platform/runtime/processes.spec.ts',
     name: 'waits where it says more',
   },

@@ -329,7 +329,7 @@ export const ORDERS: readonly Guard[] = [
     guard: 'A delivery that comes again while it is fired waits in the order in which it is fired.',
     file: 'src/modules/orchestration/orders/webhooks/webhook-receiver.service.ts',
     find: 'const row = await this.firings.lock(tx, streamId, scopedName);\n    for (const { key, keptMs } of once) {',
-    replace: 'const row = { scopedName };\n    for (const { key, keptMs } of once) {',
+    replace: 'const row = { scopedName, enabled: true, present: true };\n    for (const { key, keptMs } of once) {',
     test: HOOKS,
     name: 'wait while their order',
   },

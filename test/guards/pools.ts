@@ -71,7 +71,7 @@ export const SUPPLY_GUARDS: readonly Guard[] = [
     guard: 'A wait that is made ready again is that of whoever has the name by now.',
     file: 'src/modules/work/waits/waits.service.ts',
     find: 'if (before?.ended === false)',
-    replace: 'if (before !== undefined)',
+    replace: 'if (before !== undefined && Date.now() > 0)',
     test: WAIT_SPEC,
     name: 'can be made ready again',
   },

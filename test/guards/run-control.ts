@@ -71,7 +71,7 @@ export const RUN_CONTROL: readonly Guard[] = [
     guard: 'A script leads to nothing outside of the city and its packs.',
     file: 'src/modules/sessions/launch/shell-line.ts',
     find: 'const found = await locateNamed(script, places);',
-    replace: 'const found = path.join(places.cityPath, script);',
+    replace: 'const found: string | undefined = `${places.cityPath}/${script}`;',
     test: 'test/e2e/checks.e2e-spec.ts',
   },
   {
@@ -465,7 +465,7 @@ export const RUN_CONTROL: readonly Guard[] = [
     guard: 'Each item has ids of its own.',
     file: 'src/modules/orchestration/formulas/compile/step-names.ts',
     find: "full.includes(rounds === 'item' ? '{index}' : '{iteration}')",
-    replace: "(rounds === 'item' || full.includes('{iteration}'))",
+    replace: "(String(rounds) === 'item' || full.includes('{iteration}'))",
     test: CORPUS,
     name: '073',
   },

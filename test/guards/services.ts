@@ -213,7 +213,7 @@ export const SERVICES: readonly Guard[] = [
     guard: 'What a killed host has left of a service is ended before the service is begun again.',
     file: 'src/modules/sessions/launch/city-commands.ts',
     find: 'generation?.startsWith(`${id}.`)',
-    replace: 'generation === id',
+    replace: '(generation === id || undefined)',
     test: 'test/e2e/service-takeover.e2e-spec.ts',
     unproven: 'The sweep of what nobody has finds the same, a little later.',
   },

@@ -51,7 +51,7 @@ export const STREAMS: readonly Guard[] = [
     guard: 'Nobody who is behind gets a heartbeat: its position would skip what is missing.',
     file: 'src/platform/streams/channel.ts',
     find: 'if (this.#isCurrent(s)) s.write((bookmark',
-    replace: "if (s.state !== 'closed') s.write((bookmark",
+    replace: 'if (Boolean(s)) s.write((bookmark',
     test: CHANNEL,
   },
   {
@@ -780,7 +780,7 @@ export const STREAMS: readonly Guard[] = [
     guard: 'A page that is being loaded is not loaded twice.',
     file: 'src/platform/streams/page-cache.ts',
     find: 'if (page.bytes === undefined) continue;',
-    replace: '',
+    replace: 'page.bytes ??= 0;',
     test: 'src/platform/streams/page-cache.spec.ts',
   },
   {
