@@ -220,9 +220,16 @@ export const SERVICES: readonly Guard[] = [
   {
     guard: 'A service that writes without end does not have the process to itself.',
     file: 'src/platform/runtime/steadily.ts',
-    find: 'if (read < AT_ONCE) return;',
-    replace: 'if (read < AT_ONCE || read > 0) return;',
+    find: 'if (read < AT_ONCE && ++pieces < PIECES_AT_ONCE) return;',
+    replace: 'if (++pieces < PIECES_AT_ONCE) return;',
     test: 'src/modules/integrations/services/service-logs.spec.ts',
+  },
+  {
+    guard: 'An agent that writes byte by byte does not wake the process for each of them.',
+    file: 'src/platform/runtime/steadily.ts',
+    find: 'if (read < AT_ONCE && ++pieces < PIECES_AT_ONCE) return;',
+    replace: 'if (read < AT_ONCE) return;',
+    test: 'src/platform/runtime/steadily.spec.ts',
   },
   {
     guard: 'A service that writes very much takes no more memory than it may.',

@@ -1,6 +1,8 @@
 import type { Readable } from 'node:stream';
 
 const AT_ONCE = 512 * 1024;
+/** Somebody who writes byte by byte wakes its reader for each of them; what gathers in a pause comes as one piece. */
+const PIECES_AT_ONCE = 16;
 const PAUSE_MS = 50;
 
 /**
@@ -9,11 +11,13 @@ const PAUSE_MS = 50;
  */
 export function readSteadily(output: Readable, take: (chunk: Buffer) => void, pauseMs = PAUSE_MS): void {
   let read = 0;
+  let pieces = 0;
   output.on('data', (chunk: Buffer) => {
     take(chunk);
     read += chunk.length;
-    if (read < AT_ONCE) return;
+    if (read < AT_ONCE && ++pieces < PIECES_AT_ONCE) return;
     read = 0;
+    pieces = 0;
     output.pause();
     setTimeout(() => output.resume(), pauseMs);
   });
