@@ -296,6 +296,14 @@ export const ADMINISTRATION_GUARDS: readonly Guard[] = [
     name: 'looks no longer for whole words',
   },
   {
+    guard: 'A search keeps what has the whole words where beginnings of words take too long.',
+    file: 'src/modules/administration/search/search.repository.ts',
+    find: 'isTooSlow(error) && first.hits.length > 0',
+    replace: 'isTooSlow(error) && first.hits.length > most',
+    test: 'src/modules/administration/search/search.db-spec.ts',
+    name: 'keeps what has the whole words',
+  },
+  {
     guard: 'A search keeps what it has found in the time that there is.',
     file: 'src/modules/administration/search/search.service.ts',
     find: 'if (all === undefined) break;',

@@ -241,4 +241,21 @@ describe('a search', () => {
     expect(answer.partial_errors).toEqual([expect.stringMatching(/^bead: .*too long/)]);
     expect(answer.items.map(({ kind }) => kind)).toContain('mail');
   });
+
+  it('keeps what has the whole words, when there is no time for what only begins so', async () => {
+    // The database gives the second of the two up, as its limit of time does.
+    let asked = 0;
+    const tooSlow = sql`do $$ begin raise query_canceled; end $$`.toOperationNode();
+    const hurried = db.withPlugin({
+      transformQuery: ({ node, queryId: _ }) => (JSON.stringify(node).includes('with looked as') && ++asked === 2 ? tooSlow : node),
+      transformResult: async ({ result }) => result,
+    });
+    const answer = await new SearchService(new SearchRepository(hurried as Db)).search(
+      SearchQuery.parse({ q: 'login page', kinds: 'bead' }),
+      ANYBODY,
+      LIMITS,
+    );
+    expect(answer.items.map(({ id }) => id)).toEqual(['al-12', 'al-1']);
+    expect(answer.partial_errors).toEqual(['bead: words that only begin so take too long; more letters help']);
+  });
 });

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import { Db, type Database } from '../../../platform/database/database.js';
+import { isTooSlow } from '../../../platform/database/pg-errors.js';
 import type { SearchKind } from './search.schemas.js';
 import type { Wanted } from './search-words.js';
 
@@ -18,6 +19,8 @@ export interface Found {
   readonly hits: readonly HitRow[];
   /** There is more than was looked at. */
   readonly cut: boolean;
+  /** There was no time for words that only begin so. */
+  readonly late?: boolean;
 }
 const NOTHING: Found = { hits: [], cut: false };
 
@@ -82,14 +85,21 @@ function rankOf(text: string, names: RawBuilder<unknown>, title: RawBuilder<unkn
     when starts_with(lower(${title}), lower(${text})) then 2 else 3 end`;
 }
 
+/** Ends a transaction that the database has given up, with what was found before. */
+class OutOfTime extends Error {
+  constructor(readonly hits: readonly HitRow[]) {
+    super('there was no time for words that only begin so');
+  }
+}
+
 /** Looks through indexes of words, with bounds on what it looks at and for how long. */
 @Injectable()
 export class SearchRepository {
   constructor(private readonly db: Db) {}
 
-  /** @throws the database's refusal when it takes too long. */
+  /** @throws the database's refusal when it takes too long to find anything. */
   look(kind: SearchKind, wanted: Wanted, scope: SearchScope, limitMs: number): Promise<Found> {
-    return this.db.transaction().execute(async (tx) => {
+    const looking = this.db.transaction().execute(async (tx) => {
       const until = performance.now() + limitMs;
       await sql`select set_config('statement_timeout', ${String(limitMs)}, true), set_config('gin_fuzzy_search_limit', ${String(scope.most)}, true)`.execute(
         tx,
@@ -99,6 +109,10 @@ export class SearchRepository {
       if (kind === 'bead') return this.#worded(tx, BEADS, wanted, scope, until);
       if (kind === 'session') return this.#worded(tx, SESSIONS, wanted, scope, until);
       return this.#worded(tx, MAIL, wanted, scope, until);
+    });
+    return looking.catch((error: unknown) => {
+      if (error instanceof OutOfTime) return { hits: error.hits, cut: false, late: true };
+      throw error;
     });
   }
 
@@ -145,6 +159,9 @@ export class SearchRepository {
       // Both have one limit.
       const leftMs = Math.max(1, Math.ceil(until - performance.now()));
       await sql`select set_config('statement_timeout', ${String(leftMs)}, true)`.execute(tx);
+      return asked(query).catch((error: unknown) => {
+        throw isTooSlow(error) && first.hits.length > 0 ? new OutOfTime(first.hits) : error;
+      });
     }
     return asked(query);
   }

@@ -84,6 +84,7 @@ interface Looked {
 
 function whyPartial(kind: SearchKind, { of, most }: Looked, apart: boolean): string[] {
   if (of === undefined) return [`${kind}: this takes too long; ${apart ? 'try again later' : 'more letters help'}`];
+  if (of.late === true) return [`${kind}: words that only begin so take too long; more letters help`];
   if (!of.cut) return [];
   return [apart ? `${kind}: the newest ${most} were looked at` : `${kind}: too many fit; some of them were looked at`];
 }
