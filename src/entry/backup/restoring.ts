@@ -227,7 +227,7 @@ async function schemasAside(url: string, stamp: string, token: string, tell: (li
     const { rows: schemas } = await client.query<{ name: string }>(
       `select n.nspname as name from pg_namespace n where n.nspname in ('bullmq', 'public') order by 1`,
     );
-    const kept = (name: string): string => `"${name}${ASIDE}${stamp.slice(0, 19)}"`;
+    const kept = (name: string): string => `"${name}${ASIDE}${stamp}"`;
     await client.query('begin');
     for (const { name } of schemas) await client.query(`alter schema ${name} rename to ${kept(name)}`);
     await client.query('create schema public');
