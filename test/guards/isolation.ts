@@ -115,6 +115,14 @@ export const ISOLATION: readonly Guard[] = [
     name: 'by itself, and hides the rest',
   },
   {
+    guard: 'No session works in what the service keeps of a city, where secrets of services lie.',
+    file: 'src/modules/sessions/launch/session-sandbox.ts',
+    find: '[...HIDDEN, CACHE].some(',
+    replace: '[SESSIONS].some(',
+    test: 'src/modules/sessions/launch/session-sandbox.spec.ts',
+    name: 'is never .gc/services/web/secrets',
+  },
+  {
     guard: "What is the service's of a city is told to a sandbox around another one.",
     file: 'src/modules/sessions/launch/session-sandbox.ts',
     find: "{ at: inside('.gc'), mode: 'read', isKept: true },",

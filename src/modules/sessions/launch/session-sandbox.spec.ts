@@ -86,6 +86,32 @@ describe('a start behind bubblewrap', () => {
   });
 });
 
+describe('a place to work', () => {
+  const start = (place: { workDir: string; rigRoot?: string }): Promise<unknown> => {
+    const sweep = (): Promise<never> => Promise.reject(new Error('goes on'));
+    const given: unknown[] = [{}, { found: async () => ({ kind: 'bubblewrap' }) }, {}, {}, { sweep }];
+    const sandboxes = new (SessionSandboxes as unknown as new (...args: unknown[]) => SessionSandboxes)(...given);
+    const directories = { city, rigRoot: undefined, ...place };
+    const session = { id: 'po-1', template: { spec: {} }, config: { workspace: {} }, places: { cityName: 'port' }, directories };
+    return sandboxes.of(session as never);
+  };
+
+  // Guard: whoever may set an agent up, and not say what is run, reads the secrets of a service by it.
+  it.each(['', '/services', '/services/web', '/services/web/secrets', '/sessions/po-2', '/runtime/overlays/x', '/cache/removed'])(
+    'is never .gc%s',
+    async (at) => {
+      const wanted = path.join(city, `.gc${at}`);
+      const refused = { failure: 'unsupported', message: `no session works in ${wanted}: what is there is the service's` };
+      await expect(start({ workDir: wanted })).rejects.toMatchObject(refused);
+      await expect(start({ workDir: city, rigRoot: wanted })).rejects.toMatchObject(refused);
+    },
+  );
+
+  it.each(['', '.gc/worktrees/x', '.gc/runtime', '.gc/agents/x', '.gc/servicesx'])('may be %s', async (at) => {
+    await expect(start({ workDir: path.join(city, at) })).rejects.toThrow('goes on');
+  });
+});
+
 describe('commands behind bubblewrap', () => {
   // Guard: one could put a link where something is about to be mounted for the next.
   it('are told apart from sessions, as those of one owner may run at once', async () => {

@@ -26,6 +26,13 @@ import { COMMANDS, SESSIONS, SessionFolders } from './session-folders.js';
 import { openService, openTrees } from './session-trees.js';
 import { WORKTREES, type Directories, type Places } from './work-dir.js';
 
+/** What we know of files that we have laid into directories: whoever could change it could have them overwritten. */
+const OVERLAYS = '.gc/runtime/overlays';
+/** Of a city's directory: what the service keeps there of sessions, services and files, and shows to nobody. */
+const HIDDEN = [OVERLAYS, SESSIONS, SERVICES] as const;
+/** What it has under way there: files that an edit has taken away, and clones. */
+const CACHE = '.gc/cache';
+
 /** Who somebody is to git: commits of an agent without it fail. */
 const GIT_IDENTITY = ['.gitconfig', '.config/git'];
 
@@ -241,7 +248,7 @@ export class SessionSandboxes {
   }: Omit<CommandPlace, 'owner' | 'streamId'>): Promise<Mount[]> {
     const inside = (at: string): string => path.join(city, at);
     // Also what is not there yet: it would be seen by whoever began before it is made.
-    await Promise.all([WORKTREES, '.gc/runtime/overlays', SERVICES].map((at) => mkdir(inside(at), { recursive: true })));
+    await Promise.all([WORKTREES, OVERLAYS, SERVICES].map((at) => mkdir(inside(at), { recursive: true })));
     const packs = await packDirectories(Object.keys(config.contents), places);
     return [
       ...packs.map((at): Mount => ({ at, mode: 'read' })),
@@ -251,10 +258,7 @@ export class SessionSandboxes {
       { at: inside('.gc'), mode: 'read', isKept: true },
       { at: inside(WORKTREES), mode: 'write', isKept: true },
       { at: runtimeDir, mode: 'write', ...(path.dirname(runtimeDir) === inside('.gc') && { isKept: true }) },
-      // What we know of files that we have laid into directories: whoever could change it could have them overwritten.
-      { at: inside('.gc/runtime/overlays'), mode: 'hidden', isKept: true },
-      { at: inside(SESSIONS), mode: 'hidden', isKept: true },
-      { at: inside(SERVICES), mode: 'hidden', isKept: true },
+      ...HIDDEN.map((at): Mount => ({ at: inside(at), mode: 'hidden', isKept: true })),
     ];
   }
 
@@ -278,10 +282,14 @@ export class SessionSandboxes {
   }
 }
 
-/** @throws StartError unsupported where no session works */
+/**
+ * Whoever works in a folder sees and writes it, also below one that is hidden: secrets of services lie there.
+ *
+ * @throws StartError unsupported where no session works
+ */
 function checkPlace({ city, rigRoot, workDir }: Directories): void {
   const wanted = [workDir, ...(rigRoot === undefined ? [] : [rigRoot])].find(
-    (at) => at === path.join(city, '.gc') || covers(path.join(city, SESSIONS), at),
+    (at) => at === path.join(city, '.gc') || [...HIDDEN, CACHE].some((ours) => covers(path.join(city, ours), at)),
   );
   if (wanted !== undefined) throw new StartError('unsupported', `no session works in ${wanted}: what is there is the service's`);
 }
