@@ -60,6 +60,15 @@ describe('masked', () => {
       ['x sk-ant-0123456789abcdefghij', 'ghp_0123456789abcdefghij'],
       [`x ${MASK}`, MASK],
     ],
+    // As `svc extmsg adapter add` prints them, and one of a session and one of a command.
+    [
+      [
+        'token   sva_1_0123456789abcdefghijklmnopqrstuv',
+        'secret  svx_0123456789abcdefghijklmnopqrstuv',
+        'svs_1_0123456789abcdef svo_f1_0123456789abcdef',
+      ],
+      [`token   ${MASK}`, `secret  ${MASK}`, `${MASK} ${MASK}`],
+    ],
     [
       ['the token of the day', 'a token: none'],
       ['the token of the day', `a token: ${MASK}`],

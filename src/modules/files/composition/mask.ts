@@ -18,7 +18,7 @@ const NAMED = /(?<![\w.-])(-{0,2}[A-Za-z][\w.-]{0,100})(["']?[ \t]{0,4}[=:][ \t]
 const VALUE = /((?:bearer|basic|token)[ \t]{1,4})?("[^"\n]*"|'[^'\n]*'|[^\s"'&;|,]+)/iy;
 /** What secrets of well-known makers look like, wherever they stand. */
 const WELL_KNOWN =
-  /(?<![\w-])(?:sk-[\w-]{16,}|gh[oprsu]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abeoprs]-[\w-]{10,}|AKIA[0-9A-Z]{16}|AIza[\w-]{30,}|hf_\w{20,}|npm_\w{20,}|svc_[0-9a-f]{12}_[\w-]{20,}|sv[so]_[\w-]{16,}|eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]+)/g;
+  /(?<![\w-])(?:sk-[\w-]{16,}|gh[oprsu]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abeoprs]-[\w-]{10,}|AKIA[0-9A-Z]{16}|AIza[\w-]{30,}|hf_\w{20,}|npm_\w{20,}|svc_[0-9a-f]{12}_[\w-]{20,}|sv[aosx]_[\w-]{16,}|eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]+)/g;
 /** Longer texts are prompts and files, no command lines: of those only addresses and well-known secrets are looked for. */
 const MAX_LINE = 16_384;
 
