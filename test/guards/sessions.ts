@@ -440,6 +440,14 @@ export const SESSIONS: readonly Guard[] = [
     name: 'keeps its claims by the old one',
   },
   {
+    guard: 'A session ends no turn of another one.',
+    file: 'src/modules/sessions/session-tokens/allowed-operations.ts',
+    find: "'submit-session': noInterruption,",
+    replace: "'submit-session': anything,",
+    test: 'src/modules/sessions/session-tokens/tokens.db-spec.ts',
+    name: 'waits for the end of its turn',
+  },
+  {
     guard: 'A session says which claim it means by an alias that it had before.',
     file: 'src/modules/sessions/session-tokens/allowed-operations.ts',
     find: "typeof fence !== 'number'",

@@ -81,6 +81,12 @@ const ownSession: Check = (who, { params }) => {
   return params.id === who.id ? undefined : `a session may do this to itself only, as session/${who.id}`;
 };
 
+/** Whoever ends the turn of another one stops it, and could go on with that for ever. */
+const noInterruption: Check = (who, { params, body }) =>
+  memberOf(body, 'intent') === 'interrupt_now' && params.id !== who.id
+    ? 'sessions end no turns of others: interrupt_now is refused, default and follow_up wait for the end'
+    : undefined;
+
 /** A bead that nobody else has under way. Who takes it up meanwhile is noticed when it is changed. */
 const notHeld: Check = async (who, { params: { id } }, owns) =>
   typeof id === 'string' ? heldFrom(who, id, await owns.holder(who, id)) : undefined;
@@ -151,7 +157,7 @@ export const ALLOWED: Readonly<Record<string, Check>> = {
   // To people outside, in its own name.
   'post-v0-city-by-city-name-extmsg-outbound': itself('session_id'),
   'post-v0-city-by-city-name-extmsg-transcript-ack': itself('session_id'),
-  'submit-session': anything,
+  'submit-session': noInterruption,
 };
 
 const extmsg = 'v0-city-by-city-name-extmsg';

@@ -78,12 +78,25 @@ describe('what is open with a token ends', () => {
   });
 });
 
+const refused = async (token: string, operation: string, id: string, body?: unknown): Promise<string | undefined> => {
+  const repository = new SessionCallersRepository(db);
+  const caller = await new SessionAuthenticator(repository).authenticate(token);
+  return new TablePolicy(repository).refusal(caller!, operation, { params: { id }, body } as never);
+};
+
+describe('a session that speaks to another one', () => {
+  // Guard: an agent could end every turn of every other one.
+  it('waits for the end of its turn', async () => {
+    const mine = await putSession(database.url, 'alpha', { id: 'al-81' });
+    const other = await putSession(database.url, 'alpha', { id: 'al-82' });
+    const submit = (id: string, intent?: string) => refused(mine.token, 'submit-session', id, { message: 'x', intent });
+    expect(await submit(other.id, 'interrupt_now')).toMatch(/^sessions end no turns of others/);
+    for (const intent of ['default', 'follow_up', undefined]) expect(await submit(other.id, intent)).toBeUndefined();
+    expect(await submit(mine.id, 'interrupt_now')).toBeUndefined();
+  });
+});
+
 describe('a session that has another alias by now', () => {
-  const refused = async (token: string, operation: string, id: string, body?: unknown): Promise<string | undefined> => {
-    const repository = new SessionCallersRepository(db);
-    const caller = await new SessionAuthenticator(repository).authenticate(token);
-    return new TablePolicy(repository).refusal(caller!, operation, { params: { id }, body } as never);
-  };
   const realias = (pk: number, alias: string): Promise<unknown> =>
     sql`update sessions set past_aliases = array_append(past_aliases, alias), alias = ${alias} where pk = ${pk}`.execute(db);
   const bead = (id: string, columns: { issue_type?: string; labels?: string[]; metadata: Record<string, string> }): Promise<unknown> =>
