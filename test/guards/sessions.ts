@@ -440,6 +440,14 @@ export const SESSIONS: readonly Guard[] = [
     name: 'keeps its claims by the old one',
   },
   {
+    guard: 'A line that prepares a session is told of without its secrets.',
+    file: 'src/modules/sessions/launch/preparation.ts',
+    find: 'written: masked(line)',
+    replace: 'written: line',
+    test: 'src/modules/sessions/launch/preparation.spec.ts',
+    name: 'is told of without its secrets',
+  },
+  {
     guard: 'A session ends no turn of another one.',
     file: 'src/modules/sessions/session-tokens/allowed-operations.ts',
     find: "'submit-session': noInterruption,",

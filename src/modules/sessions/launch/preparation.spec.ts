@@ -6,6 +6,7 @@ import type { Preparation } from '../../../platform/runtime/preparation/preparat
 import { checkedFiles } from '../../files/composition/compose/checked-files.js';
 import { compose } from '../../files/composition/compose/compose.js';
 import type { CityConfig } from '../../files/composition/city-config.js';
+import { MASK } from '../../files/composition/mask.js';
 import { DiskPackStore } from '../../files/composition/packs/disk-pack-store.js';
 import { plain } from '../../files/composition/tree.js';
 import { DiskTree } from '../../files/composition/trees/disk-tree.js';
@@ -110,6 +111,16 @@ describe('what a place is prepared with', () => {
       ['session_setup_script', `exec '${at('packs/desk/agents/clerk/setup.sh')}'`],
     ]);
     expect(live.map(({ line }) => line)).toEqual([`touch ${cityPath}/city`, `touch ${at('packs/desk')}/pack`, 'echo own']);
+  });
+
+  // Guard: whoever reads the events of the city sees what the configuration hides from him.
+  it('is told of without its secrets, and run with them', async () => {
+    await write('packs/desk/agents/clerk/agent.toml', `pre_start = ["GITHUB_TOKEN=abc clone --password def x"]\n`);
+    const [step] = (await preparation(await composed()))!.preStart;
+    expect(step).toMatchObject({
+      line: 'GITHUB_TOKEN=abc clone --password def x',
+      written: `GITHUB_TOKEN=${MASK} clone --password ${MASK} x`,
+    });
   });
 
   it('is the files of the packs, the city, the agent, the later one over the earlier', async () => {

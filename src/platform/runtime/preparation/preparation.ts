@@ -15,7 +15,7 @@ export interface Preparation {
 export interface Step {
   /** As its owner knows it: the key that has it. */
   readonly key: string;
-  /** As it is written. */
+  /** As it is written, without its secrets: failures are told with it, and everybody of the city hears of them. */
   readonly written: string;
   readonly line: string;
 }
