@@ -49,7 +49,7 @@ export const COMPOSITION_GUARDS: readonly Guard[] = [
   {
     guard: 'Secrets of command lines are hidden wherever those are shown.',
     file: 'src/modules/files/composition/mask.ts',
-    find: 'return (shown.length <= MAX_LINE ? namedMasked(shown) : shown).replace(WELL_KNOWN, MASK);',
+    find: 'return (text.length <= MAX_LINE ? namedMasked(shown) : shown).replace(WELL_KNOWN, MASK);',
     replace: 'return shown;',
     test: 'src/modules/files/composition/mask.spec.ts',
   },

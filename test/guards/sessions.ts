@@ -448,6 +448,14 @@ export const SESSIONS: readonly Guard[] = [
     name: 'is told of without its secrets',
   },
   {
+    guard: 'The output of a command is masked before it is cut.',
+    file: 'src/modules/sessions/launch/command-output.ts',
+    find: 'return shown.slice(-KEPT)',
+    replace: 'return masked(whole.slice(-KEPT))',
+    test: 'src/modules/sessions/launch/command-output.spec.ts',
+    name: 'is masked before it is cut',
+  },
+  {
     guard: 'A session ends no turn of another one.',
     file: 'src/modules/sessions/session-tokens/allowed-operations.ts',
     find: "'submit-session': noInterruption,",

@@ -78,6 +78,13 @@ describe('masked', () => {
     expect(masked(masked({ args }))).toEqual({ args: shown });
   });
 
+  // Guard: the output of an order is as long as a line may be, and is stored.
+  it('hides what is named in a text that is longer once its addresses are hidden', () => {
+    const shown = masked(`${'x://u@h '.repeat(2_000)}API_KEY=abc`);
+    const end = `x://${MASK}@h API_KEY=${MASK}`;
+    expect(shown.slice(-end.length)).toBe(end);
+  });
+
   it.each([
     'word='.repeat(3_000) + '"',
     '--a '.repeat(4_000),

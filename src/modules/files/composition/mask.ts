@@ -55,7 +55,7 @@ function isSecret(name: string, value: string): boolean {
 
 function textMasked(text: string): string {
   const shown = text.includes('://') ? text.replace(USER_INFO, `://${MASK}@`) : text;
-  return (shown.length <= MAX_LINE ? namedMasked(shown) : shown).replace(WELL_KNOWN, MASK);
+  return (text.length <= MAX_LINE ? namedMasked(shown) : shown).replace(WELL_KNOWN, MASK);
 }
 
 /** Looks at each name once, and at a value only behind the name of a secret. */

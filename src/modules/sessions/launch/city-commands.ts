@@ -9,12 +9,12 @@ import { spawnAgent, type AgentProcess, type SpawnSpec } from '../../../platform
 import { readSteadily } from '../../../platform/runtime/steadily.js';
 import { Tail } from '../../../platform/runtime/tail.js';
 import { atMost, sleep } from '../../../platform/time/clock.js';
-import { masked } from '../../files/composition/mask.js';
 import { ConfigReadsService } from '../../configuration/config/config-reads.service.js';
 import { DirectoriesService } from '../../files/directories/directories.service.js';
 import { AgentHost } from './agent-host.js';
 import { DeploymentService } from './deployment.service.js';
 import { environmentOf } from './environment.js';
+import { outputOf, READ } from './command-output.js';
 import type { Template } from './launch.js';
 import { LaunchRepository } from './launch.repository.js';
 import { isPassing } from './passing.js';
@@ -74,8 +74,6 @@ export interface CommandEnd {
 
 /** It reads nothing: it is told at once, and killed after this. */
 const ENDING = { inputMs: 0, termMs: 2_000 };
-/** Bytes of output that are kept. */
-const OUTPUT = 16 * 1024;
 /** For output that is on its way when everything that could write is gone. */
 const LAST_WORDS_MS = 2_000;
 
@@ -168,7 +166,7 @@ export class CityCommands {
   async #carryOut(spec: SpawnSpec, command: CityCommand, signal: AbortSignal, begins: () => void): Promise<CommandEnd> {
     const shell = await spawnAgent(spec, { limits: ENDING });
     begins();
-    const output = new Tail(OUTPUT);
+    const output = new Tail(READ);
     readSteadily(shell.stdout, (chunk) => output.push(chunk));
     shell.stdin.end();
     const timer = new AbortController();
@@ -186,7 +184,7 @@ export class CityCommands {
     await atMost(LAST_WORDS_MS, shell.closed);
     const { code, signal: killed } = shell.hasExited ? await shell.exited : { code: null, signal: null };
     const said = output.text();
-    const wrote = { output: shown(said, shell.stderrTail()), said };
+    const wrote = { output: outputOf(said, shell.stderrTail()), said };
     if (how !== 'exited') return { code: null, how, ...wrote };
     if (code === 0) return { code, how, ...wrote };
     const error = code === null ? `ended by ${killed ?? 'a signal'}` : `exit status ${code}`;
@@ -266,9 +264,3 @@ const BARE = {
   title: '',
   isPool: false,
 } as const satisfies Partial<Template>;
-
-/** Both outputs, of which each may have been long; error output last, where one looks first. */
-function shown(stdout: string, stderr: string): string {
-  const whole = `${stdout}${stdout !== '' && !stdout.endsWith('\n') ? '\n' : ''}${stderr}`.replaceAll('\0', '\uFFFD');
-  return masked(whole.slice(-OUTPUT)).toWellFormed();
-}

@@ -1,0 +1,19 @@
+import { describe, expect, it } from '@jest/globals';
+import { MASK } from '../../files/composition/mask.js';
+import { outputOf } from './command-output.js';
+
+const KEPT = 16 * 1024;
+
+describe('the output of a command', () => {
+  it('is both, error output last', () => {
+    expect([outputOf('a', 'b'), outputOf('a\n', 'b'), outputOf('', 'b\0')]).toEqual(['a\nb', 'a\nb', 'b\uFFFD']);
+  });
+
+  // Guard: a value was shown whose name had been cut away, and of what is long only what tells itself was hidden.
+  it('is masked before it is cut', () => {
+    const whole = `API_KEY=${'s'.repeat(100)}\n${'x'.repeat(KEPT - 51)}`;
+    expect(outputOf(whole, '')).not.toContain('ss');
+    const long = outputOf(`${'line\n'.repeat(5_000)}API_KEY=secret\n`, '');
+    expect([long.length, long.slice(-30)]).toEqual([KEPT, `line\nline\nline\nAPI_KEY=${MASK}\n`.slice(-30)]);
+  });
+});

@@ -1,0 +1,19 @@
+import { masked } from '../../files/composition/mask.js';
+
+/** Characters of a command's output that are kept. */
+const KEPT = 16 * 1024;
+/** Bytes of it that are read for that: what is cut in two at their beginning is not kept. */
+export const READ = 2 * KEPT;
+
+/**
+ * The end of both outputs, without what looks like a secret; error output last, where one looks first. Each line is masked before anything is
+ * cut away: a value whose name is gone is known by nothing.
+ */
+export function outputOf(stdout: string, stderr: string): string {
+  const whole = `${stdout}${stdout !== '' && !stdout.endsWith('\n') ? '\n' : ''}${stderr}`.replaceAll('\0', '\uFFFD');
+  const shown = whole
+    .split('\n')
+    .map((line) => masked(line))
+    .join('\n');
+  return shown.slice(-KEPT).toWellFormed();
+}
