@@ -29,8 +29,9 @@ export const ISOLATION: readonly Guard[] = [
   {
     guard: 'Sessions do not see what others keep for themselves.',
     file: 'src/modules/sessions/launch/session-sandbox.ts',
-    find: "{ at: inside(SESSIONS), mode: 'hidden', isKept: true },",
-    replace: "{ at: inside(SESSIONS), mode: 'read' },",
+    find: "...HIDDEN.map((at): Mount => ({ at: inside(at), mode: 'hidden', isKept: true })),",
+    replace:
+      "...HIDDEN.map((at): Mount => (at === SESSIONS ? { at: inside(at), mode: 'read' } : { at: inside(at), mode: 'hidden', isKept: true })),",
     test: 'test/e2e/isolation.e2e-spec.ts',
     name: 'see their city',
   },
