@@ -450,10 +450,18 @@ export const SESSIONS: readonly Guard[] = [
   {
     guard: 'The output of a command is masked before it is cut.',
     file: 'src/modules/sessions/launch/command-output.ts',
-    find: 'return shown.slice(-KEPT)',
-    replace: 'return masked(whole.slice(-KEPT))',
+    find: 'maskedLines(whole).slice(-KEPT)',
+    replace: 'maskedLines(whole.slice(-KEPT))',
     test: 'src/modules/sessions/launch/command-output.spec.ts',
     name: 'is masked before it is cut',
+  },
+  {
+    guard: 'What a line that prepares a session has written is told without secrets.',
+    file: 'src/platform/runtime/preparation/commands.ts',
+    find: 'const words = told(shell.stderrTail() || output.text());',
+    replace: 'const words = told === undefined ? "" : shell.stderrTail() || output.text();',
+    test: 'src/platform/runtime/preparation/prepared-start.spec.ts',
+    name: 'ends with the first command that fails',
   },
   {
     guard: 'A session ends no turn of another one.',

@@ -31,6 +31,13 @@ export function masked<T>(value: T, key = ''): T {
   return mask(value, key, false) as T;
 }
 
+/** What a program has written: each line of it, however many there are. */
+export const maskedLines = (text: string): string =>
+  text
+    .split('\n')
+    .map((line) => masked(line))
+    .join('\n');
+
 function mask(value: unknown, key: string, secret: boolean): unknown {
   if (Array.isArray(value)) return value.map((item, at) => mask(item, key, secret || followsName(value, at)));
   if (typeof value === 'object' && value !== null) {

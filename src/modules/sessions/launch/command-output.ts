@@ -1,4 +1,4 @@
-import { masked } from '../../files/composition/mask.js';
+import { maskedLines } from '../../files/composition/mask.js';
 
 /** Characters of a command's output that are kept. */
 const KEPT = 16 * 1024;
@@ -11,9 +11,5 @@ export const READ = 2 * KEPT;
  */
 export function outputOf(stdout: string, stderr: string): string {
   const whole = `${stdout}${stdout !== '' && !stdout.endsWith('\n') ? '\n' : ''}${stderr}`.replaceAll('\0', '\uFFFD');
-  const shown = whole
-    .split('\n')
-    .map((line) => masked(line))
-    .join('\n');
-  return shown.slice(-KEPT).toWellFormed();
+  return maskedLines(whole).slice(-KEPT).toWellFormed();
 }

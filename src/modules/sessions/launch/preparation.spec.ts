@@ -116,8 +116,9 @@ describe('what a place is prepared with', () => {
   // Guard: whoever reads the events of the city sees what the configuration hides from him.
   it('is told of without its secrets, and run with them', async () => {
     await write('packs/desk/agents/clerk/agent.toml', `pre_start = ["GITHUB_TOKEN=abc clone --password def x"]\n`);
-    const [step] = (await preparation(await composed()))!.preStart;
-    expect(step).toMatchObject({
+    const { preStart, told } = (await preparation(await composed()))!;
+    expect(told('+ GITHUB_TOKEN=abc\n+ clone\n')).toBe(`+ GITHUB_TOKEN=${MASK}\n+ clone\n`);
+    expect(preStart[0]).toMatchObject({
       line: 'GITHUB_TOKEN=abc clone --password def x',
       written: `GITHUB_TOKEN=${MASK} clone --password ${MASK} x`,
     });

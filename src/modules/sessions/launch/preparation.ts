@@ -4,7 +4,7 @@ import path from 'node:path';
 import { StartError } from '../../../platform/runtime/port.js';
 import type { Preparation, Step } from '../../../platform/runtime/preparation/preparation.js';
 import type { AgentConfig, CityConfig } from '../../files/composition/city-config.js';
-import { masked } from '../../files/composition/mask.js';
+import { masked, maskedLines } from '../../files/composition/mask.js';
 import type { Template } from './launch.js';
 import { locateNamed } from './named-file.js';
 import { overlayFiles, overlaysOf, type Overlay } from './overlays.js';
@@ -68,7 +68,7 @@ export async function preparationOf(
   const { preStart, live } = prepared;
   if (preStart.length + overlay.length + setup.length + live.length === 0) return undefined;
   const key = createHash('sha256').update(workDir).digest('hex').slice(0, 32);
-  return { preStart, overlay, ledger: path.join(runtimeDir, 'overlays', `${key}.json`), setup, live };
+  return { preStart, overlay, ledger: path.join(runtimeDir, 'overlays', `${key}.json`), setup, live, told: maskedLines };
 }
 
 /** @throws StartError not_found */

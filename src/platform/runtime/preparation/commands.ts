@@ -13,6 +13,7 @@ export interface Surroundings {
   /** All that a command gets, with the markers of the session: what it leaves running ends with the session's process. */
   readonly env: Readonly<Record<string, string>>;
   readonly sandbox?: Sandbox | undefined;
+  readonly told: (words: string) => string;
   /** Calls the start off. */
   readonly signal: AbortSignal;
   /** By `performance.now()`. */
@@ -35,7 +36,7 @@ export async function runSteps(steps: readonly Step[], surroundings: Surrounding
   for (const step of steps) await run(step, surroundings);
 }
 
-async function run(step: Step, { cwd, env, sandbox, signal, limit }: Surroundings): Promise<void> {
+async function run(step: Step, { cwd, env, sandbox, told, signal, limit }: Surroundings): Promise<void> {
   const left = limit - performance.now();
   if (signal.aborted) throw calledOff();
   if (left <= 0) throw new StartError('timeout', `there was no time left for ${nameOf(step)}`);
@@ -56,7 +57,7 @@ async function run(step: Step, { cwd, env, sandbox, signal, limit }: Surrounding
   if (how !== undefined && how.code === 0) return;
   await end(shell);
   await atMost(LAST_WORDS_MS, shell.closed);
-  const words = shell.stderrTail() || output.text();
+  const words = told(shell.stderrTail() || output.text());
   if (how !== undefined) throw new StartError('died', `${nameOf(step)} failed (${how.signal ?? `code ${how.code}`})`, words);
   throw signal.aborted ? calledOff() : new StartError('timeout', `${nameOf(step)} was not done in time`, words);
 }

@@ -10,6 +10,8 @@ export interface Preparation {
   readonly setup: readonly Step[];
   /** After that; what comes of them is told and changes nothing. */
   readonly live: readonly Step[];
+  /** What may be told of what a command has written. */
+  readonly told: (words: string) => string;
 }
 
 export interface Step {

@@ -33,6 +33,7 @@ const plan = (over: Partial<Preparation> = {}): Preparation => ({
   ledger: path.join(spec.cwd, '.ledger.json'),
   setup: [],
   live: [],
+  told: (words) => words,
   ...over,
 });
 const at = (name: string): string => path.join(spec.cwd, name);
@@ -94,13 +95,12 @@ describe('a start with a preparation', () => {
   });
 
   it('ends with the first command that fails, and says which and what it said', async () => {
-    const error = await failureOf(
-      plan({ preStart: steps('pre_start', 'sleep 600 & echo $! > left', 'echo no worktree >&2; exit 3', 'touch never') }),
-    );
+    const preStart = steps('pre_start', 'sleep 600 & echo $! > left', 'echo no worktree >&2; exit 3', 'touch never');
+    const error = await failureOf(plan({ preStart, told: (words) => words.replace('no', 'NO') }));
     expect([error.failure, error.message, error.stderrTail]).toEqual([
       'died',
       'pre_start `echo no worktree >&2; exit 3` failed (code 3)',
-      'no worktree\n',
+      'NO worktree\n',
     ]);
     await expect(text('never')).rejects.toThrow('ENOENT');
     // What the one before it had left running, too.

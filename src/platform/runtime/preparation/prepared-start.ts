@@ -28,7 +28,7 @@ export async function startPrepared(
 ): Promise<RunningAgent> {
   if (preparation === undefined) return runtime.start(spec, signal, slow);
   const limit = performance.now() + spec.timeoutMs;
-  const around: Surroundings = { cwd: spec.cwd, env: spec.env, sandbox: spec.sandbox, signal, limit };
+  const around: Surroundings = { cwd: spec.cwd, env: spec.env, sandbox: spec.sandbox, told: preparation.told, signal, limit };
   let agent: RunningAgent | undefined;
   try {
     await runSteps(preparation.preStart, around);
