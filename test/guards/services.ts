@@ -232,6 +232,14 @@ export const SERVICES: readonly Guard[] = [
     test: 'src/platform/runtime/steadily.spec.ts',
   },
   {
+    guard: 'What a service writes is masked before a long line of it is cut.',
+    file: 'src/modules/integrations/services/service-logs.ts',
+    find: 'from += WHOLE) this.#addOne(text, from, Math.min(from + WHOLE, end));',
+    replace: 'from += LONGEST) this.#addOne(text, from, Math.min(from + LONGEST, end));',
+    test: 'src/modules/integrations/services/service-logs.spec.ts',
+    name: 'also where a long line is cut',
+  },
+  {
     guard: 'A service that writes very much takes no more memory than it may.',
     file: 'src/modules/integrations/services/service-logs.ts',
     find: 'if (cost > this.#allowance || this.#lines.length >= MAX_WAITING)',

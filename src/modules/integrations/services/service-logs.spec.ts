@@ -20,6 +20,18 @@ describe('what services write', () => {
     expect(texts(sink).map(({ length }) => length)).toEqual([4_096, 4_096, 1_808]);
   });
 
+  // Guard: half a secret is none that anybody knows again.
+  it('is without secrets also where a long line is cut', () => {
+    const sink = new LineSink(() => 0);
+    const secret = '0123456789abcdef'.repeat(4);
+    sink.write(Buffer.from(`${'x'.repeat(4_090)} token=${secret} ${'y'.repeat(4_000)} ghp_${secret}\nnext`));
+    sink.end();
+    const [first, second, last] = texts(sink);
+    expect(first!.length).toBe(4_096);
+    expect(`${first}${second}`.match(/[^xy]+/g)).toEqual([' token=******** ', ' ********']);
+    expect(last).toBe('next');
+  });
+
   // Guard: a service that writes very much takes no more memory than it may.
   it('is left out beyond what may be written at once, and said to be', () => {
     let now = 0;

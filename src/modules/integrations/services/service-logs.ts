@@ -10,6 +10,8 @@ import { ServiceLinesRepository } from './service-lines.repository.js';
 
 /** Characters of a line that are kept; what is longer goes on in the next one. */
 const LONGEST = 4_096;
+/** So much of a line is looked at together, for secrets. */
+const WHOLE = 16_384;
 const EVERY_MS = 200;
 /** What a service may write in a second, in characters, and at once. What is more is left out, and said to be. */
 const PER_SECOND = 64 * 1024;
@@ -99,7 +101,7 @@ export class LineSink {
       from = end + 1;
     }
     this.#begun = text.slice(from);
-    for (; this.#begun.length > LONGEST; this.#begun = this.#begun.slice(LONGEST)) this.#add(this.#begun, 0, LONGEST);
+    for (; this.#begun.length > WHOLE; this.#begun = this.#begun.slice(WHOLE)) this.#add(this.#begun, 0, WHOLE);
   }
 
   /** Nothing more will come. */
@@ -131,10 +133,10 @@ export class LineSink {
 
   /** The line between two places, which may be longer than one may be. */
   #add(text: string, start: number, end: number): void {
-    for (let from = start; from === start || from < end; from += LONGEST) this.#addOne(text, from, Math.min(from + LONGEST, end));
+    for (let from = start; from === start || from < end; from += WHOLE) this.#addOne(text, from, Math.min(from + WHOLE, end));
   }
 
-  /** Nothing is made of what is left out: that may be very much. */
+  /** Nothing is made of what is left out: that may be very much. A line is masked before it is cut: half a secret is known by nothing. */
   #addOne(text: string, from: number, to: number): void {
     const cost = to - from + 64;
     if (cost > this.#allowance || this.#lines.length >= MAX_WAITING) {
@@ -142,6 +144,9 @@ export class LineSink {
       return;
     }
     this.#allowance -= cost;
-    this.#lines.push({ at: new Date(), text: masked(text.slice(from, to).replaceAll('\0', '\uFFFD')).toWellFormed() });
+    const line = masked(text.slice(from, to).replaceAll('\0', '\uFFFD'));
+    const at = new Date();
+    for (let cut = 0; cut === 0 || cut < line.length; cut += LONGEST)
+      this.#lines.push({ at, text: line.slice(cut, cut + LONGEST).toWellFormed() });
   }
 }
