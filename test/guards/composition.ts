@@ -49,9 +49,25 @@ export const COMPOSITION_GUARDS: readonly Guard[] = [
   {
     guard: 'Secrets of command lines are hidden wherever those are shown.',
     file: 'src/modules/files/composition/mask.ts',
-    find: 'return (text.length <= MAX_LINE ? namedMasked(shown) : shown).replace(WELL_KNOWN, MASK);',
-    replace: 'return shown;',
+    find: 'return namedMasked(addressesMasked(line)).replace(WELL_KNOWN, MASK);',
+    replace: 'return addressesMasked(line);',
     test: 'src/modules/files/composition/mask.spec.ts',
+  },
+  {
+    guard: 'What a program has written is masked whole, also in a line that is longer than a command line.',
+    file: 'src/modules/files/composition/mask.ts',
+    find: "text.split('\\n').map(lineMasked)",
+    replace: "text.split('\\n').map((line) => masked(line))",
+    test: 'src/modules/files/composition/mask.spec.ts',
+    name: 'also in a long line',
+  },
+  {
+    guard: 'A long line is cut where no name is parted from its secret.',
+    file: 'src/modules/files/composition/mask.ts',
+    find: 'lineMasked(near.slice(0, at)) + lineMasked(near.slice(at)) === together',
+    replace: 'at > 0',
+    test: 'src/modules/files/composition/mask.spec.ts',
+    name: 'is cut where no secret is',
   },
   {
     guard: 'An edit is refused that would leave a directory with more than may be read.',

@@ -442,7 +442,7 @@ export const SESSIONS: readonly Guard[] = [
   {
     guard: 'A line that prepares a session is told of without its secrets.',
     file: 'src/modules/sessions/launch/preparation.ts',
-    find: 'written: masked(line)',
+    find: 'written: maskedLines(line)',
     replace: 'written: line',
     test: 'src/modules/sessions/launch/preparation.spec.ts',
     name: 'is told of without its secrets',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { MASK, masked } from './mask.js';
+import { endOfPart, MASK, masked, maskedLines, MAX_LINE } from './mask.js';
 
 describe('masked', () => {
   it.each([
@@ -91,5 +91,38 @@ describe('masked', () => {
     'a-'.repeat(400_000) + '://',
     '://a:x'.repeat(150_000),
     '://' + 'a:'.repeat(400_000),
-  ])('looks at a long text once', (value) => expect(masked({ command: value })).toEqual({ command: value }));
+  ])('looks at a long text once', (value) => {
+    expect(masked({ command: value })).toEqual({ command: value });
+    expect(maskedLines(value)).toBe(value);
+  });
+});
+
+describe('what a program has written', () => {
+  // Guard: a line as long as all that is kept of an output was looked through for addresses and well-known kinds only.
+  it('is without secrets also in a long line', () => {
+    const long = (secret: string): string => `first\n{"pad":"${'x'.repeat(20_000)}","api_key":"${secret}"}\nlast`;
+    expect(maskedLines(long('hunter2'))).toBe(long('hunter2').replace('"hunter2"', MASK));
+  });
+
+  // Guard: half a secret is none that anybody knows again.
+  it.each([
+    ['word ', 'API_KEY=hunter2'],
+    ['word,', '"api_key": "hunter2"'],
+    ['word ', '--token hunter2'],
+    ['word ', 'Authorization: Bearer hunter2'],
+    ['word ', 'password="hunter 2"'],
+    ['word,', 'x https://a:hunter2@h'],
+    ['word ', `ghp_${'hunter2'.repeat(4)}`],
+  ])('is cut where no secret is: %s%s', (words, secret) => {
+    for (let behind = 1; behind < secret.length; behind++) {
+      const before = words.repeat(4_000).slice(0, MAX_LINE - behind);
+      const line = `${before.slice(0, before.lastIndexOf(words.at(-1)!) + 1).padStart(before.length, 'x')}${secret} and so on`;
+      const end = endOfPart(line);
+      expect(end).toBeGreaterThan(MAX_LINE - 100);
+      const parts = [line.slice(0, end), line.slice(end)].map((part) => masked(part));
+      expect(parts.join('')).toBe(maskedLines(line));
+      expect(parts.join('')).not.toContain('hunter');
+    }
+    expect([endOfPart(secret), endOfPart('x'.repeat(20_000))]).toEqual([secret.length, MAX_LINE]);
+  });
 });

@@ -20,7 +20,9 @@ const VALUE = /((?:bearer|basic|token)[ \t]{1,4})?("[^"\n]*"|'[^'\n]*'|[^\s"'&;|
 const WELL_KNOWN =
   /(?<![\w-])(?:sk-[\w-]{16,}|gh[oprsu]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abeoprs]-[\w-]{10,}|AKIA[0-9A-Z]{16}|AIza[\w-]{30,}|hf_\w{20,}|npm_\w{20,}|svc_[0-9a-f]{12}_[\w-]{20,}|sv[aosx]_[\w-]{16,}|eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]+)/g;
 /** Longer texts are prompts and files, no command lines: of those only addresses and well-known secrets are looked for. */
-const MAX_LINE = 16_384;
+export const MAX_LINE = 16_384;
+/** Characters on each side of where a line is cut that tell whether that parts a name from its value, and the places that are tried. */
+const [NEAR, TRIED] = [2_048, 8];
 
 /**
  * A copy of plain configuration values that may be shown. The one rule of what is hidden: values of environments and headers; what
@@ -31,12 +33,18 @@ export function masked<T>(value: T, key = ''): T {
   return mask(value, key, false) as T;
 }
 
-/** What a program has written: each line of it, however many there are. */
-export const maskedLines = (text: string): string =>
-  text
-    .split('\n')
-    .map((line) => masked(line))
-    .join('\n');
+/** What a program has written: each line of it, however many there are, and however long they are. */
+export const maskedLines = (text: string): string => text.split('\n').map(lineMasked).join('\n');
+
+/** Where a line that is longer than `MAX_LINE` is cut, so that each part is masked by itself as both are together: behind a blank or a comma. */
+export function endOfPart(line: string): number {
+  if (line.length <= MAX_LINE) return line.length;
+  const near = line.slice(MAX_LINE - NEAR, MAX_LINE + NEAR);
+  const together = lineMasked(near);
+  const places = [...near.slice(0, NEAR).matchAll(/[\s,]/g)].slice(-TRIED).map(({ index }) => index + 1);
+  const found = places.findLast((at) => lineMasked(near.slice(0, at)) + lineMasked(near.slice(at)) === together);
+  return found === undefined ? MAX_LINE : MAX_LINE - NEAR + found;
+}
 
 function mask(value: unknown, key: string, secret: boolean): unknown {
   if (Array.isArray(value)) return value.map((item, at) => mask(item, key, secret || followsName(value, at)));
@@ -61,8 +69,15 @@ function isSecret(name: string, value: string): boolean {
 }
 
 function textMasked(text: string): string {
-  const shown = text.includes('://') ? text.replace(USER_INFO, `://${MASK}@`) : text;
-  return (text.length <= MAX_LINE ? namedMasked(shown) : shown).replace(WELL_KNOWN, MASK);
+  return text.length <= MAX_LINE ? lineMasked(text) : addressesMasked(text).replace(WELL_KNOWN, MASK);
+}
+
+function lineMasked(line: string): string {
+  return namedMasked(addressesMasked(line)).replace(WELL_KNOWN, MASK);
+}
+
+function addressesMasked(text: string): string {
+  return text.includes('://') ? text.replace(USER_INFO, `://${MASK}@`) : text;
 }
 
 /** Looks at each name once, and at a value only behind the name of a secret. */

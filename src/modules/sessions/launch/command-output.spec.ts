@@ -14,6 +14,7 @@ describe('the output of a command', () => {
     const whole = `API_KEY=${'s'.repeat(100)}\n${'x'.repeat(KEPT - 51)}`;
     expect(outputOf(whole, '')).not.toContain('ss');
     const long = outputOf(`${'line\n'.repeat(5_000)}API_KEY=secret\n`, '');
+    expect(outputOf(`{"pad":"${'x'.repeat(20_000)}","api_key":"hunter2secret"}`, '')).not.toContain('hunter');
     expect([long.length, long.slice(-30)]).toEqual([KEPT, `line\nline\nline\nAPI_KEY=${MASK}\n`.slice(-30)]);
   });
 });

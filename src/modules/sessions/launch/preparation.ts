@@ -4,7 +4,7 @@ import path from 'node:path';
 import { StartError } from '../../../platform/runtime/port.js';
 import type { Preparation, Step } from '../../../platform/runtime/preparation/preparation.js';
 import type { AgentConfig, CityConfig } from '../../files/composition/city-config.js';
-import { masked, maskedLines } from '../../files/composition/mask.js';
+import { maskedLines } from '../../files/composition/mask.js';
 import type { Template } from './launch.js';
 import { locateNamed } from './named-file.js';
 import { overlayFiles, overlaysOf, type Overlay } from './overlays.js';
@@ -34,7 +34,9 @@ export async function preparedFor(config: CityConfig, template: Template, variab
   const { agent } = template;
   if (agent === undefined) return undefined;
   const steps = (key: string, values = variables, lines = agent[key] as readonly string[] | undefined): Step[] =>
-    (lines ?? []).filter((line) => line.trim() !== '').map((line) => ({ key, written: masked(line), line: fillLine(key, line, values) }));
+    (lines ?? [])
+      .filter((line) => line.trim() !== '')
+      .map((line) => ({ key, written: maskedLines(line), line: fillLine(key, line, values) }));
   const live: Step[] = [];
   for (const { source_dir, session_live } of liveOfPacks(config, template)) {
     const ConfigDir = source_dir === undefined ? undefined : await locateNamed(source_dir, roots);
