@@ -234,10 +234,26 @@ export const SERVICES: readonly Guard[] = [
   {
     guard: 'What a service writes is masked before a long line of it is cut.',
     file: 'src/modules/integrations/services/service-logs.ts',
-    find: 'from += WHOLE) this.#addOne(text, from, Math.min(from + WHOLE, end));',
-    replace: 'from += LONGEST) this.#addOne(text, from, Math.min(from + LONGEST, end));',
+    find: 'const to = from + endOfPart(text.slice(from, end));',
+    replace: 'const to = Math.min(from + LONGEST, end);',
     test: 'src/modules/integrations/services/service-logs.spec.ts',
     name: 'also where a long line is cut',
+  },
+  {
+    guard: 'A long line of a service whose end comes later is cut where no secret is.',
+    file: 'src/modules/integrations/services/service-logs.ts',
+    find: 'const end = endOfPart(this.#begun);',
+    replace: 'const end = MAX_LINE;',
+    test: 'src/modules/integrations/services/service-logs.spec.ts',
+    name: 'where the end of a long line comes later',
+  },
+  {
+    guard: 'A long line of a service is cut once what comes behind a name is there.',
+    file: 'src/modules/integrations/services/service-logs.ts',
+    find: 'while (this.#begun.length > MAX_LINE + LONGEST) {',
+    replace: 'while (this.#begun.length > MAX_LINE) {',
+    test: 'src/modules/integrations/services/service-logs.spec.ts',
+    name: 'where the end of a long line comes later',
   },
   {
     guard: 'A service that writes very much takes no more memory than it may.',

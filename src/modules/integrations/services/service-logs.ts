@@ -5,13 +5,11 @@ import { AppLogger } from '../../../platform/logging/logger.js';
 import { readSteadily } from '../../../platform/runtime/steadily.js';
 import { Signals } from '../../../platform/streams/signals.js';
 import { sleep } from '../../../platform/time/clock.js';
-import { masked } from '../../files/composition/mask.js';
+import { endOfPart, masked, MAX_LINE } from '../../files/composition/mask.js';
 import { ServiceLinesRepository } from './service-lines.repository.js';
 
 /** Characters of a line that are kept; what is longer goes on in the next one. */
 const LONGEST = 4_096;
-/** So much of a line is looked at together, for secrets. */
-const WHOLE = 16_384;
 const EVERY_MS = 200;
 /** What a service may write in a second, in characters, and at once. What is more is left out, and said to be. */
 const PER_SECOND = 64 * 1024;
@@ -101,7 +99,12 @@ export class LineSink {
       from = end + 1;
     }
     this.#begun = text.slice(from);
-    for (; this.#begun.length > WHOLE; this.#begun = this.#begun.slice(WHOLE)) this.#add(this.#begun, 0, WHOLE);
+    // What comes behind a name is there by then.
+    while (this.#begun.length > MAX_LINE + LONGEST) {
+      const end = endOfPart(this.#begun);
+      this.#addOne(this.#begun, 0, end);
+      this.#begun = this.#begun.slice(end);
+    }
   }
 
   /** Nothing more will come. */
@@ -133,7 +136,12 @@ export class LineSink {
 
   /** The line between two places, which may be longer than one may be. */
   #add(text: string, start: number, end: number): void {
-    for (let from = start; from === start || from < end; from += WHOLE) this.#addOne(text, from, Math.min(from + WHOLE, end));
+    let from = start;
+    do {
+      const to = from + endOfPart(text.slice(from, end));
+      this.#addOne(text, from, to);
+      from = to;
+    } while (from < end);
   }
 
   /** Nothing is made of what is left out: that may be very much. A line is masked before it is cut: half a secret is known by nothing. */
