@@ -1,9 +1,12 @@
 const LIMIT = 64 * 1024;
+/** What may be left of a name, of a word such as `Bearer`, and of their value, where an output without lines is cut. */
+const PARTS = /^[\s,]*(?:[^\s,]+[\s,]+){3}/;
 
-/** The last bytes of an output without end. */
+/** The last bytes of an output without end, from the first whole line on: half a line may have a secret whose name is gone. */
 export class Tail {
   #chunks: Buffer[] = [];
   #bytes = 0;
+  #isCut = false;
 
   constructor(private readonly limit = LIMIT) {}
 
@@ -16,14 +19,17 @@ export class Tail {
   }
 
   text(): string {
-    const all = this.#last();
-    // A character may have been cut at the front: its continuation bytes are left out.
-    let start = 0;
-    while (start < 3 && start < all.length && (all[start]! & 0xc0) === 0x80) start++;
-    return all.toString('utf8', start);
+    const text = this.#last().toString();
+    if (!this.#isCut) return text;
+    const lines = text.slice(text.indexOf('\n') + 1);
+    if (lines !== '' && lines !== text) return lines;
+    const cut = PARTS.exec(text);
+    return cut === null ? '' : text.slice(cut[0].length);
   }
 
   #last(): Buffer {
-    return Buffer.from(Buffer.concat(this.#chunks).subarray(-this.limit));
+    const all = Buffer.concat(this.#chunks);
+    this.#isCut ||= all.length > this.limit;
+    return Buffer.from(all.subarray(-this.limit));
   }
 }

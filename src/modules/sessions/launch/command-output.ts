@@ -2,7 +2,7 @@ import { maskedLines } from '../../files/composition/mask.js';
 
 /** Characters of a command's output that are kept. */
 const KEPT = 16 * 1024;
-/** Bytes of it that are read for that: what is cut in two at their beginning is not kept. */
+/** Bytes of each output that are read for that: most secrets are longer than what stands for them. */
 export const READ = 2 * KEPT;
 
 /**

@@ -108,7 +108,9 @@ describe('a start with a preparation', () => {
   });
 
   it('says what was printed when nothing was said, and forgets a flood', async () => {
-    const error = await failureOf(plan({ preStart: steps('pre_start', 'head -c 8000000 /dev/zero | tr "\\0" x; echo the end; exit 1') }));
+    const error = await failureOf(
+      plan({ preStart: steps('pre_start', 'head -c 8000000 /dev/zero | tr "\\0" "\\n"; echo the end; exit 1') }),
+    );
     expect(error.stderrTail).toMatch(/the end\n$/);
     expect(error.stderrTail.length).toBeLessThanOrEqual(64 * 1024);
   });
