@@ -1,8 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Exit } from '../../../platform/runtime/port.js';
+import { MASK } from '../../files/composition/mask.js';
 import type { SessionRow } from '../../sessions/session-store/session-row.js';
 import { STOP_REQUESTS } from '../../sessions/session-store/session-states.js';
 import { afterExit, afterFailedStart, afterLoss, type Decision, type ExitFacts } from './after-exit.js';
+import { processEnded } from './session-ends.js';
 import { NOW, running } from './testing/exit-rows.js';
 
 const facts: ExitFacts = { queued: true, inTurn: true, productive: true, now: NOW };
@@ -30,6 +32,14 @@ describe('a session that may not crash once more', () => {
 
   it('is, for a crash', () => {
     expect(afterExit(row(), { cause: 'crashed' }, facts)).toMatchObject({ to: 'quarantined' });
+  });
+
+  // Guard: everybody of the city reads it.
+  it('is told of with its last words, without their secrets', () => {
+    const exit: Exit = { code: 1, signal: null, cause: 'crashed', stderrTail: `API_KEY=${'s'.repeat(1_000)}\nno key\n` };
+    const how = { own: undefined, stoppedFrom: undefined, diedInTurn: false, restarts: {}, breaker: undefined } as const;
+    const { message, stderrTail } = processEnded({ exit, ...how } as Parameters<typeof processEnded>[0]);
+    expect([message, stderrTail]).toEqual([`exited with 1:\nAPI_KEY=${MASK}\nno key`, `API_KEY=${MASK}\nno key\n`]);
   });
 });
 

@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { eventually } from '../../../../test/support/sse.js';
+import { StartError } from '../../../platform/runtime/port.js';
 import type { CityConfig } from '../../files/composition/city-config.js';
+import { MASK } from '../../files/composition/mask.js';
 import { ConfigReadsService } from '../../configuration/config/config-reads.service.js';
 import { RunnerFixture } from './testing/runner-fixture.js';
 import type { RunnerProcess } from './testing/runner-process.js';
@@ -301,7 +303,7 @@ describe('a runner', () => {
   });
 
   it('tries a failing start again with pauses, five times', async () => {
-    fixture.host.refuse = () => 'died';
+    fixture.host.refuse = () => new StartError('died', 'start: API_KEY=hunter2', '+ API_KEY=hunter2\nthe last words');
     const { pk } = await create();
     for (let n = 1; n < 5; n++) {
       await fixture.when(pk, (row) => row.failed_starts === n && row.state === 'asleep');
@@ -309,8 +311,11 @@ describe('a runner', () => {
     }
     const row = await fixture.until(pk, 'failed-create');
     expect(row).toMatchObject({ failed_starts: 5, generation: 5, runner_id: null });
-    expect(row.stderr_tail).toBe('the last words');
-    expect(await fixture.events('session.start_failed')).toHaveLength(5);
+    // Guard: everybody of the city sees what a script that starts sessions has written.
+    const shown = `+ API_KEY=${MASK}\nthe last words`;
+    expect(row.stderr_tail).toBe(shown);
+    const told = (await fixture.events('session.start_failed')).map(({ message }) => message);
+    expect(told).toEqual(Array(5).fill(`start: API_KEY=${MASK}:\n${shown}`));
   });
 
   it.each([

@@ -2,6 +2,7 @@ import { HostBusy, StartError, UnconfirmedDead, type Exit, type RunningAgent } f
 import { isHostShort } from '../../../platform/runtime/shortages.js';
 import { spanned } from '../../../platform/telemetry/spans.js';
 import { sleep } from '../../../platform/time/clock.js';
+import { maskedLines } from '../../files/composition/mask.js';
 import type { LaunchPlan } from '../../sessions/launch/launch.js';
 import { putsOff } from '../../sessions/launch/passing.js';
 import { createTarget } from '../../sessions/sessions/sessions.operations.js';
@@ -154,7 +155,9 @@ export class SessionActor {
 
   /** The runner keeps the session while something of its process may be there: nobody starts it elsewhere meanwhile. */
   async #startFailed(error: StartError): Promise<void> {
-    const { failure, message, stderrTail } = error;
+    const { failure } = error;
+    // Commands and scripts that start it say it in what they write: everybody of the city hears of it.
+    const [message, stderrTail] = [maskedLines(error.message), maskedLines(error.stderrTail)];
     const isShort = this.#isShort(error);
     if (failure === 'unconfirmed_dead') {
       // It keeps the session, and the place of no other start.

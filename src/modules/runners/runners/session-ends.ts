@@ -1,5 +1,6 @@
 import type { Exit } from '../../../platform/runtime/port.js';
 import { printable } from '../../../platform/runtime/printable.js';
+import { maskedLines } from '../../files/composition/mask.js';
 import type { LaunchPlan } from '../../sessions/launch/launch.js';
 import type { BreakerSettings } from '../../sessions/session-store/settings.js';
 import { afterExit, afterFailedStart, EXIT_SETTINGS, type Decision } from './after-exit.js';
@@ -44,7 +45,7 @@ export function failedStart(
 export function processEnded({ exit, own, stoppedFrom, diedInTurn, restarts, breaker }: ProcessEnd): Ended {
   const cause = own === 'rate_limited' || own === 'auth_required' ? own : stoppedFrom === undefined ? exit.cause : 'stopped';
   const crashed = cause === 'crashed' || own === 'broken';
-  const { stderrTail } = exit;
+  const stderrTail = maskedLines(exit.stderrTail);
   return {
     decide: (row, facts): Decision => {
       const handed = row.stop_request === null && (own === 'handover' || own === 'handover now');

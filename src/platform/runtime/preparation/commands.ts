@@ -67,7 +67,7 @@ async function end(shell: AgentProcess): Promise<void> {
     await shell.end({ hard: true });
   } catch (error) {
     if (!(error instanceof UnconfirmedDead)) throw error;
-    throw new StartError('unconfirmed_dead', error.message, shell.stderrTail(), { cause: error });
+    throw new StartError('unconfirmed_dead', error.message, '', { cause: error });
   }
 }
 
