@@ -3227,7 +3227,7 @@ export interface paths {
         put?: never;
         /**
          * Send a message with an intent
-         * @description `default` and `follow_up` wait for the end of a turn, `interrupt_now` ends it. A session that sleeps or is suspended is woken; one that cannot run now (its agent, rig or city is suspended, it is quarantined or on hold) is refused with the reason. While the agent waits for an answer it takes nothing: answer first. A follow-up during a turn, and a default one to a session that is still being made, succeed at once with `queued`; everything else when it is delivered, within 24 hours.
+         * @description `default` and `follow_up` wait for the end of a turn, `interrupt_now` ends it, which a session may do to itself only. A session that sleeps or is suspended is woken; one that cannot run now (its agent, rig or city is suspended, it is quarantined or on hold) is refused with the reason. While the agent waits for an answer it takes nothing: answer first. A follow-up during a turn, and a default one to a session that is still being made, succeed at once with `queued`; everything else when it is delivered, within 24 hours.
          */
         post: operations["submit-session"];
         delete?: never;

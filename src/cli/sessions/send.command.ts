@@ -19,7 +19,7 @@ export function addSend(session: Command, io: Io): void {
     .argument('<session>', 'the session: an id, a name or an alias')
     .argument('[text]', 'what to say; - or nothing reads stdin')
     .option('--follow-up', 'for after the current turn: the request ends at once')
-    .option('--interrupt', 'end the current turn and say it now');
+    .option('--interrupt', 'end the current turn and say it now; a session may do so to itself only');
   withWaiting(send, 'it is delivered');
   withExamples(
     send,

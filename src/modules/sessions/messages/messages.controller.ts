@@ -69,8 +69,9 @@ export class MessagesController {
     needs: 'operate',
     summary: 'Send a message with an intent',
     description:
-      `\`default\` and \`follow_up\` wait for the end of a turn, \`interrupt_now\` ends it. ${AWAKE} A follow-up during a turn, and a default ` +
-      'one to a session that is still being made, succeed at once with `queued`; everything else when it is delivered, within 24 hours.',
+      `\`default\` and \`follow_up\` wait for the end of a turn, \`interrupt_now\` ends it, which a session may do to itself only. ` +
+      `${AWAKE} A follow-up during a turn, and a default one to a session that is still being made, succeed at once with \`queued\`; ` +
+      'everything else when it is delivered, within 24 hours.',
     tag,
     status: 202,
     response: AsyncAcceptedBody,

@@ -81,10 +81,10 @@ const ownSession: Check = (who, { params }) => {
   return params.id === who.id ? undefined : `a session may do this to itself only, as session/${who.id}`;
 };
 
-/** Whoever ends the turn of another one stops it, and could go on with that for ever. */
+/** Whoever ends the turn of another one stops it, and could go on with that for ever. Its own it names as `ownSession` says. */
 const noInterruption: Check = (who, { params, body }) =>
   memberOf(body, 'intent') === 'interrupt_now' && params.id !== who.id
-    ? 'sessions end no turns of others: interrupt_now is refused, default and follow_up wait for the end'
+    ? `sessions end no turns of others, and their own as session/${who.id}: interrupt_now is refused, default and follow_up wait for the end`
     : undefined;
 
 /** A bead that nobody else has under way. Who takes it up meanwhile is noticed when it is changed. */

@@ -90,7 +90,7 @@ describe('a session that speaks to another one', () => {
     const mine = await putSession(database.url, 'alpha', { id: 'al-81' });
     const other = await putSession(database.url, 'alpha', { id: 'al-82' });
     const submit = (id: string, intent?: string) => refused(mine.token, 'submit-session', id, { message: 'x', intent });
-    expect(await submit(other.id, 'interrupt_now')).toMatch(/^sessions end no turns of others/);
+    expect(await submit(other.id, 'interrupt_now')).toMatch(/^sessions end no turns of others, and their own as session\/al-81:/);
     for (const intent of ['default', 'follow_up', undefined]) expect(await submit(other.id, intent)).toBeUndefined();
     expect(await submit(mine.id, 'interrupt_now')).toBeUndefined();
   });
