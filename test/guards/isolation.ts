@@ -124,6 +124,14 @@ export const ISOLATION: readonly Guard[] = [
     name: 'is never .gc/services/web/secrets',
   },
   {
+    guard: 'A folder is not made to work in where no session works.',
+    file: 'src/modules/sessions/launch/work-dir.ts',
+    find: '    check?.(planned);\n    await mkdir(planned, { recursive: true, mode: 0o755 });\n',
+    replace: '    await mkdir(planned, { recursive: true, mode: 0o755 });\n    check?.(planned);\n',
+    test: 'src/modules/sessions/launch/launch.db-spec.ts',
+    name: 'makes no folder to work in where nobody works',
+  },
+  {
     guard: "What is the service's of a city is told to a sandbox around another one.",
     file: 'src/modules/sessions/launch/session-sandbox.ts',
     find: "{ at: inside('.gc'), mode: 'read', isKept: true },",

@@ -76,7 +76,8 @@ export class LaunchPlanner {
     const template = templateNow(config, row);
     const isOthers = (directory: string): Promise<boolean> => this.directories.isOthers(directory, city.name);
     const { citiesRoot, allowedPaths } = this.app;
-    const places = { cityName: city.name, cityPath, citiesRoot, allowedPaths, rig: rigOf(config, template), isOthers };
+    const check = await this.sandboxes.placeCheck();
+    const places = { cityName: city.name, cityPath, citiesRoot, allowedPaths, rig: rigOf(config, template), isOthers, check };
     const directories = await workDirectory(template, actingName(row), places);
     await checkWritable(directories.city, city.name);
     const runtimeDir = await makeRuntimeDirectory(directories.city);

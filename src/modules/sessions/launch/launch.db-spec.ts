@@ -1,6 +1,6 @@
-import { mkdir, readFile, rmdir, symlink } from 'node:fs/promises';
+import { mkdir, readFile, rmdir, stat, symlink } from 'node:fs/promises';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { HttpAdapterHost } from '@nestjs/core';
 import { sql } from 'kysely';
 import { ConfigFixture } from '../../../../test/support/config-fixture.js';
@@ -196,6 +196,20 @@ describe('a launch plan', () => {
     await fixture.write('agents/mayor/agent.toml', 'dir = ""\nprovider = "box"\n');
     await reload();
     expect((await launch.plan(fixture.city, row())).transport).toBe('exec');
+  });
+
+  // Guard: whoever was refused could have folders made among what the service keeps.
+  it('makes no folder to work in where nobody works', async () => {
+    await fixture.write('agents/mayor/agent.toml', 'work_dir = ".gc/services/web/x"\n');
+    await reload();
+    const found = jest.spyOn(Isolation.prototype, 'found').mockResolvedValue({ kind: 'bubblewrap' } as never);
+    try {
+      expect(await refused(launch.plan(fixture.city, row()))).toMatch(/^unsupported: no session works in .*\/web\/x: what is there is the/);
+    } finally {
+      found.mockRestore();
+    }
+    await expect(stat(fixture.at('.gc/services'))).rejects.toThrow('ENOENT');
+    expect((await launch.plan(fixture.city, row())).workDir).toBe(fixture.at('.gc/services/web/x'));
   });
 
   it('goes into no rig that has become another city, nor into one that leads there since', async () => {

@@ -76,6 +76,11 @@ export class SessionSandboxes {
     private readonly walls: NetworkWalls,
   ) {}
 
+  /** What is asked of a folder before it is made to work in: whoever is refused leaves none there. Undefined where nothing isolates. */
+  async placeCheck(): Promise<Places['check']> {
+    return (await this.isolation.found()).kind === 'none' ? undefined : checkPlace;
+  }
+
   /** Undefined where nothing isolates. @throws StartError unsupported when something has to */
   async of(session: Session): Promise<Sandbox | undefined> {
     const { kind, why, users } = await this.isolation.found();

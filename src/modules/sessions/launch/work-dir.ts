@@ -15,6 +15,8 @@ export interface Places extends RigRootsConfig {
   readonly rig: { readonly name: string; readonly path: string } | undefined;
   /** Whether a directory outside of the city is somebody else's, beyond what its files tell. */
   readonly isOthers?: ((directory: string) => Promise<boolean>) | undefined;
+  /** Asked of a working directory before it is made; throws where nobody works. */
+  readonly check?: ((directories: Directories) => void) | undefined;
 }
 
 /** What it takes to find files of a city and of its packs. */
@@ -57,7 +59,7 @@ export async function workDirectory(template: Template, name: string, places: Pl
   }
   const wanted = path.resolve(city, expand(written, name, { ...places, city, rigRoot }));
   const within = [rigRoot, city].filter((at) => at !== undefined);
-  const workDir = await makeInside(wanted, within);
+  const workDir = await makeInside(wanted, within, (planned) => places.check?.({ city, rigRoot, workDir: planned }));
   await checkWorktree(
     workDir,
     within.find((at) => at === workDir || isBelow(at, workDir))!,
@@ -119,7 +121,7 @@ async function existing(at: string, what: string): Promise<string> {
 }
 
 /** Makes a directory inside one of `within`. Links are followed before anything is made, and looked at again afterwards. */
-export async function makeInside(wanted: string, within: readonly string[]): Promise<string> {
+export async function makeInside(wanted: string, within: readonly string[], check?: (planned: string) => void): Promise<string> {
   const inside = (at: string): boolean => within.some((root) => at === root || isBelow(root, at));
   if (wanted.includes('\0')) throw new StartError('unsupported', 'the working directory has characters that no path can have');
   try {
@@ -134,6 +136,7 @@ export async function makeInside(wanted: string, within: readonly string[]): Pro
         .split(path.sep).length > MAX_DEPTH
     )
       throw unusable(wanted, `it lies more than ${MAX_DEPTH} directories deep`);
+    check?.(planned);
     await mkdir(planned, { recursive: true, mode: 0o755 });
     const real = await realpath(planned);
     if (!inside(real)) throw unusable(wanted, 'it lies outside the city and the rig');
