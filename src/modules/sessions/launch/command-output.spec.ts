@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { MASK } from '../../files/composition/mask.js';
-import { outputOf } from './command-output.js';
+import { Tail } from '../../../platform/runtime/tail.js';
+import { outputOf, READ } from './command-output.js';
 
 const KEPT = 16 * 1024;
 
@@ -16,5 +17,11 @@ describe('the output of a command', () => {
     const long = outputOf(`${'line\n'.repeat(5_000)}API_KEY=secret\n`, '');
     expect(outputOf(`{"pad":"${'x'.repeat(20_000)}","api_key":"hunter2secret"}`, '')).not.toContain('hunter');
     expect([long.length, long.slice(-30)]).toEqual([KEPT, `line\nline\nline\nAPI_KEY=${MASK}\n`.slice(-30)]);
+  });
+
+  it('has nothing of a line whose beginning was not kept', () => {
+    const tail = new Tail(READ);
+    tail.push(Buffer.from(`API_KEY=topsecretvalue\n${'漢'.repeat(10_918)}`));
+    expect(outputOf(tail.text(), '').replaceAll('漢', '')).toBe('\n');
   });
 });
