@@ -2,8 +2,11 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { sql } from 'kysely';
 import { workFixture, type WorkFixture } from '../../../../../test/support/work.js';
 import type { Recipe } from '../../formulas/compile/recipe.js';
+import { problem } from '../../../../contract/problems.js';
+import { WorkRepository } from '../../../work/work/work.repository.js';
 import { launches, recipeOf, type Launches } from '../testing/launches.js';
 import { ContinuationsRepository } from './continuations.repository.js';
+import { restAfter } from './rest.js';
 
 let fixture: WorkFixture;
 let runs: Launches;
@@ -128,6 +131,39 @@ describe('rounds that end by themselves', () => {
     expect(await runs.run(id)).toMatchObject({ status: 'completed' });
   });
 
+  // Guard: nobody waits for the next look while a run has more to do.
+  it('go on turn after turn until they end', async () => {
+    runs.limits.rest = () => 0;
+    const { id } = await launch(chain(32));
+    await runs.goOn(new AbortController().signal);
+    expect(await runs.run(id)).toMatchObject({ status: 'completed', outcome: 'pass' });
+  });
+
+  // Guard: many runs that go on leave as much to the city's other writers as one does.
+  it('give their city a rest after each turn, whichever run is next', async () => {
+    runs.limits.rest = () => 0;
+    const { streamId } = fixture.city;
+    const { id } = await launch(chain(12));
+    await runs.launch({ recipe: chain(12), target: 'polecat' });
+    const resting = new Map<number, number>();
+    const since = performance.now();
+    expect([await runs.sweepContinuations(resting), await rounds(id)]).toEqual([1, 12]);
+    expect(resting.get(streamId)).toBeGreaterThanOrEqual(since + restAfter(0));
+    expect(await runs.sweepContinuations(new Map([[streamId, Infinity]]))).toBe(0);
+    expect(await runs.sweepContinuations(new Map([[streamId, performance.now()]]))).toBe(1);
+  });
+
+  // Guard: what has stopped waits, and nobody looks at it meanwhile.
+  it('wait while their city does not run', async () => {
+    const { id } = await launch(chain(12));
+    await later();
+    await sql`update cities set running = false`.execute(fixture.db);
+    expect([await isDue(), await runs.sweepContinuations(), await rounds(id)]).toEqual([false, 0, 10]);
+    await runs.goOn(new AbortController().signal);
+    await sql`update cities set running = true`.execute(fixture.db);
+    expect([await isDue(), await runs.sweepContinuations(), await rounds(id)]).toEqual([true, 1, 12]);
+  });
+
   // Guard: a run has one turn, whoever looks at it.
   it('go on once where two workers see that it is their turn', async () => {
     const { id } = await launch(chain(32));
@@ -150,5 +186,27 @@ describe('rounds that end by themselves', () => {
     broken.mockRestore();
     await sql`update run_continuations set due_at = due_at - interval '30 seconds'`.execute(fixture.db);
     expect([await runs.sweepContinuations(), await rounds(older)]).toEqual([1, 12]);
+  });
+
+  // Guard: what cannot be committed has failed as well.
+  it('of others go on while what those of one run do is undone at its end', async () => {
+    const { id: older } = await launch(chain(12));
+    const { id: younger } = await runs.launch({ recipe: chain(12), target: 'polecat' });
+    fixture.failpoints.arm('tx.before_commit', () => {
+      throw new Error('it breaks');
+    });
+    expect([await turn(), await rounds(older)]).toEqual([0, 10]);
+    fixture.failpoints.disarm('tx.before_commit');
+    expect([await turn(), await rounds(older), await rounds(younger)]).toEqual([1, 10, 12]);
+  });
+
+  // Guard: nobody has failed where the city was not to be had.
+  it('are next again where others have the city for too long', async () => {
+    const { id } = await launch(chain(12));
+    await later();
+    const begin = jest.spyOn(WorkRepository.prototype, 'begin').mockRejectedValue(problem('unavailable', 'unavailable: the city is busy'));
+    expect(await runs.sweepContinuations()).toBe(0);
+    begin.mockRestore();
+    expect([await isDue(), await runs.sweepContinuations(), await rounds(id)]).toEqual([true, 1, 12]);
   });
 });

@@ -75,13 +75,13 @@ export class RunControlRepository {
   }
 
   /**
-   * Has a worker go on with a run in another transaction, and leave the city's other writers a second before it. Where that is asked for already somebody else has come
-   * in between: what he has begun counts from him on.
+   * Has a worker go on with a run in another transaction, and leave the city to its other writers for so long before it. Where that is asked for already somebody
+   * else has come in between: what he has begun counts from him on.
    */
-  async goOnLater(tx: Tx, streamId: number, run: string, begun: Begun): Promise<void> {
+  async goOnLater(tx: Tx, streamId: number, run: string, begun: Begun, restMs: number): Promise<void> {
     await sql`
       insert into run_continuations (stream_id, run_id, due_at, begun)
-      values (${streamId}, ${run}, clock_timestamp() + interval '1 second', ${JSON.stringify(Object.fromEntries(begun))}::jsonb)
+      values (${streamId}, ${run}, clock_timestamp() + ${restMs} * interval '1 millisecond', ${JSON.stringify(Object.fromEntries(begun))}::jsonb)
       on conflict do nothing`.execute(tx);
   }
 

@@ -14,6 +14,7 @@ import { skippedFor } from '../skipped-behind.js';
 import { advance } from './advance.js';
 import { RunControlRepository, type StoredRun } from './control.repository.js';
 import type { Act, Begun, Finish } from './facts.js';
+import { restAfter } from './rest.js';
 import type { DrainControl } from './units.js';
 
 /** What workers hear when the script of a check waits. */
@@ -28,6 +29,8 @@ export interface GoOnLimits {
   goes: number;
   /** When none begins any more. */
   ms: number;
+  /** How long the city is others' before the next transaction, after so many milliseconds. */
+  rest: (tookMs: number) => number;
 }
 
 type Add = Extract<Act, { do: 'add' }>;
@@ -46,7 +49,7 @@ export class RunControl {
    * The city's other writers wait for one transaction, two seconds at the most; a worker goes on in the next one. In a run of hundreds of steps each go takes long. Conditions and
    * fan-outs without items make none: what comes here are rounds in which nobody has anything to do, as of loops of drains whose one convoy is empty. A test sets others.
    */
-  limits: GoOnLimits = { goes: 10, ms: 500 };
+  limits: GoOnLimits = { goes: 10, ms: 500, rest: restAfter };
 
   constructor(
     private readonly repository: RunControlRepository,
@@ -87,7 +90,7 @@ export class RunControl {
         if (acts.length === 0) return true;
         await this.#skip(work, facts, acts);
         if (acts.some((act) => act.do === 'add') && this.#isEnough(goes++, since)) {
-          await this.repository.goOnLater(work.tx, work.city.streamId, run.id, begun);
+          await this.repository.goOnLater(work.tx, work.city.streamId, run.id, begun, this.limits.rest(performance.now() - since));
           return true;
         }
         const ends: Close[] = [];

@@ -53,12 +53,14 @@ export function recipeOf(text: string, vars: Readonly<Record<string, string>> = 
   return recipe;
 }
 
+const A_SECOND = 1_000;
+
 export interface Launches {
   readonly service: LaunchService;
   readonly ahead: LaunchAhead;
   readonly endings: RunEndings;
   readonly repository: RunsRepository;
-  /** How much of a run one transaction does, however long that takes here. */
+  /** How much of a run one transaction does, however long that takes here, and a second before the next. */
   readonly limits: GoOnLimits;
   readonly work: WorkService;
   readonly sending: MailSendingService;
@@ -67,7 +69,9 @@ export interface Launches {
   /** Ends the rounds that are late. */
   sweepLimits(): Promise<number>;
   /** Goes on with the runs that had more to decide than one transaction does: one step of a city. */
-  sweepContinuations(): Promise<number>;
+  sweepContinuations(resting?: Map<number, number>): Promise<number>;
+  /** The same, turn after turn, until none comes within a second. */
+  goOn(signal: AbortSignal): Promise<void>;
   launch(order: Omit<LaunchOrder, 'by' | 'rig'> & Partial<LaunchOrder>): Promise<RunRow & { created: boolean }>;
   run(id: string): Promise<RunRow | undefined>;
 }
@@ -82,7 +86,7 @@ export function launches(fixture: WorkFixture, work: WorkService = fixture.work)
   const drains = new DrainsService(new DrainsRepository(), convoys, endings);
   drains.onModuleInit();
   const control = new RunControl(new RunControlRepository(), repository, roster, drains, { mark: () => undefined } as unknown as Signals);
-  control.limits = { ...control.limits, ms: Infinity };
+  control.limits = { ...control.limits, ms: Infinity, rest: () => A_SECOND };
   const service = new LaunchService(repository, endings, convoys, roster, control);
   const ahead = new LaunchAhead(work, service);
   const keeper = new RunKeeper(work, repository, endings, control);
@@ -105,7 +109,8 @@ export function launches(fixture: WorkFixture, work: WorkService = fixture.work)
     sending,
     sweep: () => reconciler.sweep(),
     sweepLimits: () => limits.sweep(),
-    sweepContinuations: () => continuations.sweep(),
+    sweepContinuations: (resting) => continuations.sweep(undefined, resting),
+    goOn: (signal) => continuations.goOn(signal),
     launch: async (order) => {
       const asked: LaunchOrder = { by: 'sling', rig: '', ...order };
       const [ready] = await ahead.ready(fixture.city, [asked]);
