@@ -66,7 +66,9 @@ export class RunKeeper implements OnModuleInit {
     if (before.status === 'closed') {
       await this.#requireGoingOn(work, before);
       await this.#requireGoingOnAround(work, before);
-      await this.control.reopened(work, [after.id, ...(await this.#openBehind(work, after))]);
+      const ids = [after.id, ...(await this.#openBehind(work, after))];
+      await this.control.reopened(work, ids);
+      if (await this.control.begins(work, after.run_id, ids)) await this.goOn(work, after.run_id);
     }
     if (
       after.metadata['gc.formula_contract'] === 'graph.v2' &&

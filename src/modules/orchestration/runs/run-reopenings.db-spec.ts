@@ -218,6 +218,53 @@ describe('a control that is opened again', () => {
   });
 });
 
+describe('a control that has something to begin when it is opened again', () => {
+  const asked = async (): Promise<number> => (await sql`select from run_checks`.execute(fixture.db)).rows.length;
+
+  // Guard: nothing that happens later would begin it, and the run would stand still.
+  it.each([
+    ['a retry', 'retry = { max_attempts = 2 }', 'b.attempt.1'],
+    ['a loop', 'loop = { until = "step.output.ok == true", max = 2, body = [{ id = "x", title = "X" }] }', 'b.iter1.x'],
+  ])('begins it where what it waits for has passed meanwhile: %s', async (_, control, first) => {
+    await launch(`${step('a')}${step('b', 'needs = ["a"]', control)}${step('c', 'needs = ["b"]')}`);
+    await end('b', 'pass');
+    await end('a', 'pass');
+    expect(await steps()).toEqual({ a: 'pass', b: 'pass', c: 'open' });
+    await open('b');
+    expect(await steps()).toEqual({ a: 'pass', b: 'open', c: 'open', [first]: 'open' });
+  });
+
+  it('begins nothing before what it waits for has passed', async () => {
+    await launch(`${step('a')}${step('b', 'needs = ["a"]', 'retry = { max_attempts = 2 }')}${step('c')}`);
+    await end('b', 'pass');
+    await open('b');
+    expect(await steps()).toEqual({ a: 'open', b: 'open', c: 'open' });
+  });
+
+  it('asks for its script again', async () => {
+    await launch(`${step('a', 'check = { max_attempts = 2, check = { mode = "exec", path = "../assets/green.sh" } }')}${step('c')}`);
+    await end('a.iteration.1', 'pass');
+    expect(await asked()).toBe(1);
+    await end('a', 'fail');
+    expect(await asked()).toBe(0);
+    await open('a');
+    expect([await asked(), await steps()]).toEqual([1, { a: 'open', 'a.iteration.1': 'pass', c: 'open' }]);
+  });
+
+  // Guard: whoever opens it to open its last round after it would find it closed again.
+  it('is not closed again by what it has found before', async () => {
+    const { id } = await launch(`${step('a', 'retry = { max_attempts = 2 }')}${step('c')}`);
+    await end('a.attempt.1', 'fail', { 'gc.failure_class': 'hard' });
+    expect(await steps()).toMatchObject({ a: 'fail' });
+    await open('a');
+    await open('a.attempt.1');
+    expect(await steps()).toEqual({ a: 'open', 'a.attempt.1': 'open', c: 'open' });
+    await end('a.attempt.1', 'pass');
+    await end('c', 'pass');
+    expect(await runs.run(id)).toMatchObject({ status: 'completed' });
+  });
+});
+
 describe('a step that has passed and is opened again', () => {
   // Guard: the run would wait for what is part of a scope that has failed.
   it.each(['', 'retry = { max_attempts = 2 }'])('opens nothing that another one has taken down: %#', async (more) => {

@@ -33,6 +33,8 @@ export interface GoOnLimits {
   rest: (tookMs: number) => number;
 }
 
+const BEGINS: ReadonlySet<Act['do']> = new Set(['add', 'script', 'drain']);
+
 type Add = Extract<Act, { do: 'add' }>;
 type Close = Extract<Act, { do: 'close' }>;
 
@@ -131,6 +133,16 @@ export class RunControl {
   /** Steps that go on are looked at again when they are closed again. */
   async reopened(work: Work, ids: readonly string[]): Promise<void> {
     await this.repository.unsay(work.tx, work.city.streamId, ids);
+  }
+
+  /**
+   * Whether one of these steps, which are open again, has something to begin: nothing that happens later would. What it has found before would only close it again, and
+   * whoever opens it may want to open its last round after it.
+   */
+  async begins(work: Work, run: string, ids: readonly string[]): Promise<boolean> {
+    const facts = await this.repository.facts(work.tx, work.city.streamId, run);
+    if (facts === undefined) return false;
+    return advance(facts).some((act) => BEGINS.has(act.do) && 'control' in act && ids.includes(facts.beads.get(act.control)!));
   }
 
   /** A bead is open again, which a drain may have held when somebody closed both. */

@@ -159,6 +159,21 @@ describe('a drain', () => {
     expect(await d.steps()).toEqual({ all: 'pass', end: 'ready' });
   });
 
+  // Guard: nothing that happens later would have it take them.
+  it('takes the members that have come meanwhile when it is opened again', async () => {
+    const { convoy, members } = await d.convoyOf(1);
+    await d.work(async (work) => {
+      await work.update(convoy, { addLabels: ['owned'] });
+      await work.close(members[0]!);
+    });
+    await d.launch(drain(), convoy);
+    expect(await d.steps()).toEqual({ all: 'pass', end: 'ready' });
+    await d.work((work) => work.reopen(members[0]!));
+    const [all] = await d.rows();
+    await d.work((work) => work.reopen(all!.id));
+    expect(await d.steps()).toMatchObject({ all: 'blocked', end: 'blocked', 'all.unit.1.x': 'ready' });
+  });
+
   it('ends its run as that is launched where it has nothing to take, and is all that there is', async () => {
     const alone = drain().split('[[steps]]\nid = "end"')[0]!;
     const { convoy, members } = await d.convoyOf(1);
