@@ -39,6 +39,10 @@ export class RunKeeper implements OnModuleInit {
     this.work.onClosed((work, closed) => this.#closed(work, closed));
     this.work.onChanged((work, before, after) => this.#changed(work, before, after));
     this.work.onRemoved((work, removed) => this.#removed(work, removed));
+    // A step that its run decides waits for nobody else: nothing that happens later would begin it.
+    this.work.onFreed(async (work, { run_id: run }) => {
+      if (run !== null) await this.goOn(work, run);
+    });
   }
 
   /** Something has come in that no bead says: a run that goes on may go on with it. `begun` as `RunControl.goOn` has it. */

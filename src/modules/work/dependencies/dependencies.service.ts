@@ -3,7 +3,6 @@ import type { Principal } from '../../../contract/principal.js';
 import { problem } from '../../../contract/problems.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { BLOCKING, type BeadRecord } from '../work/bead-record.js';
-import { closeUnblockedStep } from '../work/convoy-closing.js';
 import { formatPlace, parsePlace } from '../work/page-token.js';
 import { requireNoGate, requireNoOrder, requireNotHeld, requireOrderKept, requireUndecided } from '../work/held.js';
 import { isWait } from '../work/wait-states.js';
@@ -71,7 +70,7 @@ export class DependenciesService {
       const cycle = relation && (await this.findCycle(work, id, depends_on_id, relation));
       if (cycle !== undefined) throw problem('dependency_cycle', `dependency cycle: ${formatCycle(cycle)}`);
       await work.putEdge({ issue_id: id, depends_on_id, type });
-      await closeUnblockedStep(work, issue);
+      await work.free(id);
       return (await this.repository.edge(work.tx, city.streamId, id, depends_on_id))!;
     });
   }
@@ -85,7 +84,7 @@ export class DependenciesService {
       if (caller.session !== undefined) await requireOrderKept(caller, work, issue, await work.findAll([dependsOn]));
       await this.#requireOwn(work, issue, dependsOn);
       await work.deleteEdge(id, dependsOn);
-      await closeUnblockedStep(work, issue);
+      await work.free(id);
     });
   }
 

@@ -1,10 +1,10 @@
 import { ConvoyClosed } from '../../../contract/events/convoys.events.js';
 import { problem } from '../../../contract/problems.js';
 import { event } from '../../../platform/event-log/event.js';
-import { BLOCKING, type BeadRecord } from './bead-record.js';
+import { BLOCKING } from './bead-record.js';
 import { completedOf, countMembers, isConvoyCompleted } from './convoy-members.js';
 import { whyNotBecome } from './held.js';
-import type { ChangedReaction, ClosedReaction, DependentsReaction, RemovedReaction, Work } from './work.js';
+import type { ChangedReaction, ClosedReaction, DependentsReaction, FreedReaction, RemovedReaction, Work } from './work.js';
 
 const COMPLETED = 'convoy autoclose: all children closed';
 const BEREFT = 'convoy autoclose: its bead was removed';
@@ -61,9 +61,9 @@ export const closeLeftConvoys: ChangedReaction = async (work, before, after) => 
 };
 
 /** Closes a convoy that is a step of a run, and to which an edge less leaves nothing to wait for. */
-export async function closeUnblockedStep(work: Work, { id, issue_type: type, run_id: run }: BeadRecord): Promise<void> {
+export const closeUnblockedStep: FreedReaction = async (work, { id, issue_type: type, run_id: run }) => {
   if (type === 'convoy' && run !== null) await closeIfCompleted(work, id);
-}
+};
 
 /** Closes a convoy that has lost its last open member; false when it still waits for something, or for its owner. @throws ProblemError forbidden for a session that may not close it itself */
 export async function closeIfCompleted(work: Work, id: string): Promise<boolean> {

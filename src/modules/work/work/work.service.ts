@@ -11,10 +11,10 @@ import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { WrittenAhead, type Ahead } from './ahead.js';
 import { beadEvent, factsOf, type BeadFacts } from './bead-event.js';
 import type { BeadRecord } from './bead-record.js';
-import { closeConvoys, closeEmptiedConvoys, closeLeftConvoys, tellClosedConvoy } from './convoy-closing.js';
+import { closeConvoys, closeEmptiedConvoys, closeLeftConvoys, closeUnblockedStep, tellClosedConvoy } from './convoy-closing.js';
 import { cancelClosedWait, failWaits, satisfyWaits } from './wait-satisfaction.js';
 import type { WorkLimits } from './work-limits.js';
-import { Work, type ChangedReaction, type ClosedReaction, type Reactions, type RemovedReaction } from './work.js';
+import { Work, type ChangedReaction, type ClosedReaction, type FreedReaction, type Reactions, type RemovedReaction } from './work.js';
 import { WorkRepository } from './work.repository.js';
 
 /** What a transaction has done; without an event, the index is the head that it saw. */
@@ -41,6 +41,7 @@ export class WorkService {
     dependents: [closeConvoys, satisfyWaits],
     closed: [] as ClosedReaction[],
     changed: [closeLeftConvoys],
+    freed: [closeUnblockedStep],
     bereft: [closeEmptiedConvoys, failWaits],
     removed: [] as RemovedReaction[],
   } satisfies Reactions;
@@ -62,6 +63,11 @@ export class WorkService {
   /** As `onClosed`, for every bead that changes. */
   onChanged(reaction: ChangedReaction): void {
     this.#reactions.changed.push(reaction);
+  }
+
+  /** As `onClosed`, for every bead that somebody takes something off that it waits for. */
+  onFreed(reaction: FreedReaction): void {
+    this.#reactions.freed.push(reaction);
   }
 
   /** As `onClosed`, for every bead that is removed for good. */

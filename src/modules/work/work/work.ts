@@ -25,12 +25,16 @@ export type RemovedReaction = (work: Work, removed: BeadRecord, dependents: read
 /** Runs in the transaction in which a bead was changed, right after it and after what follows from its closing. */
 export type ChangedReaction = (work: Work, before: BeadRecord, after: BeadRecord) => Promise<void>;
 
+/** Runs in the transaction in which a bead may have lost what it waits for: an edge of it is gone, or is of another type, or it has one more. */
+export type FreedReaction = (work: Work, freed: BeadRecord) => Promise<void>;
+
 export interface Reactions {
   /** What is the bead's own, before its dependents. */
   readonly closing: readonly ClosedReaction[];
   readonly dependents: readonly DependentsReaction[];
   readonly closed: readonly ClosedReaction[];
   readonly changed: readonly ChangedReaction[];
+  readonly freed: readonly FreedReaction[];
   /** For those that have lost the edge to a bead that is removed, now or when they all have. */
   readonly bereft: readonly RemovedReaction[];
   readonly removed: readonly RemovedReaction[];
@@ -220,6 +224,11 @@ export class Work extends WorkRemovals {
     const before = await this.require(id);
     if (before.status !== 'closed') throw problem('wrong_state', `bead ${id} is not closed (status: ${before.status})`);
     return this.update(id, { status: 'open' });
+  }
+
+  /** What somebody has changed of a bead's edges may let it go on. */
+  async free(id: string): Promise<void> {
+    for (const react of this.reactions.freed) await react(this, await this.require(id));
   }
 
   /** @param behind those that each of them holds up, in the order of their ids */

@@ -2,6 +2,9 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { sql } from 'kysely';
 import { workFixture, type WorkFixture } from '../../../../../test/support/work.js';
 import { RunControlRepository } from './control.repository.js';
+import type { Principal } from '../../../../contract/principal.js';
+import { DependenciesRepository } from '../../../work/dependencies/dependencies.repository.js';
+import { DependenciesService } from '../../../work/dependencies/dependencies.service.js';
 import { launches, recipeOf, type Launches } from '../testing/launches.js';
 
 let fixture: WorkFixture;
@@ -106,6 +109,17 @@ describe('a run that decides', () => {
     expect(await runs.run(id)).toMatchObject({ status: 'active' });
     await end('c');
     expect(await runs.run(id)).toMatchObject({ status: 'failed', error_message: 'f.a failed' });
+  });
+
+  // Guard: nothing that happens later would begin it, and the run would stand still.
+  it.each(['is taken away', 'blocks no more'])('goes on with a step of which what it waits for %s', async (how) => {
+    await launch('[[steps]]\nid = "a"\ntitle = "A"\n[[steps]]\nid = "b"\ntitle = "B"\nneeds = ["a"]\nretry = { max_attempts = 2 }\n');
+    const [, a, b] = await rows();
+    const dependencies = new DependenciesService(new DependenciesRepository(fixture.db), fixture.work);
+    const person = { actor: 'person' } as Principal;
+    if (how === 'is taken away') await dependencies.remove(fixture.city, b!.id, a!.id, person);
+    else await dependencies.add(fixture.city, b!.id, { depends_on_id: a!.id, type: 'related' }, person);
+    expect(await steps()).toEqual({ a: 'ready', b: 'open', 'b.attempt.1': 'ready' });
   });
 
   it('takes a scope down with the member that fails, and cleans up', async () => {
