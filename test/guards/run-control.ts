@@ -337,8 +337,8 @@ export const RUN_CONTROL: readonly Guard[] = [
   {
     guard: 'What a script said of a round counts no more when the round goes on.',
     file: 'src/modules/orchestration/runs/run-keeper.ts',
-    find: 'await this.control.reopened(work, [after.id, ...',
-    replace: 'await this.control.reopened(work, [...',
+    find: 'await this.control.reopened(work, ids);',
+    replace: 'await this.control.reopened(work, ids.slice(1));',
     test: CHECKS_TEST,
   },
   {
