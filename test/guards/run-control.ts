@@ -495,6 +495,14 @@ export const RUN_CONTROL: readonly Guard[] = [
     name: 'goes on with a step of which what it waits for',
   },
   {
+    guard: 'A transaction that comes back to a run which another one goes on with begins nothing more of it.',
+    file: `${CONTROL}/run-control.ts`,
+    find: '(later.has(run.id) || this.#isEnough(goes++, since))',
+    replace: 'this.#isEnough(goes++, since)',
+    test: CONTINUATIONS,
+    name: 'in one transaction that ends several steps',
+  },
+  {
     guard: 'Conditions that follow from each other are decided in one look.',
     file: `${CONTROL}/advance.ts`,
     find: '} while (this.#opens());',

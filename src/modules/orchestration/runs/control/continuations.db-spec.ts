@@ -43,12 +43,14 @@ const scopes = (text = LOOP): Recipe => {
 };
 const drains = (): Recipe =>
   recipeOf(HEAD + LOOP.replace('BODY', '{ id = "s", title = "S", drain = { formula = "item" } }'), {}, { item: ITEM });
-/** Loops of one round each, one after the other. */
-const chain = (length: number): Recipe => {
-  const loop = (n: number): string =>
-    `[[steps]]\nid = "l${n}"\ntitle = "L"\n${n === 0 ? '' : `needs = ["l${n - 1}"]\n`}loop = { until = "step.status == completed", max = 1, body = [BODY] }\n`;
-  return scopes(Array.from({ length }, (_, n) => loop(n)).join(''));
-};
+const plain = (id: string): string => `[[steps]]\nid = "${id}"\ntitle = "P"\n`;
+/** Loops of one round each, one after the other, the first of them after a step. */
+const loops = (length: number, after = ''): string =>
+  Array.from({ length }, (_, n) => {
+    const needs = n === 0 ? after : `${after}l${n - 1}`;
+    return `[[steps]]\nid = "${after}l${n}"\ntitle = "L"\n${needs === '' ? '' : `needs = ["${needs}"]\n`}loop = { until = "step.status == completed", max = 1, body = [BODY] }\n`;
+  }).join('');
+const chain = (length: number): Recipe => scopes(loops(length));
 const launch = (recipe: Recipe): Promise<{ id: string }> => runs.launch({ recipe, target: 'polecat', source: convoy });
 
 /** How each step of the run stands: its status, or how it ended. */
@@ -121,6 +123,18 @@ describe('rounds that end by themselves', () => {
     await later();
     expect([await isDue(), await runs.sweepContinuations(), await rounds(id)]).toEqual([true, 1, 20]);
     expect([await isDue(), await runs.sweepContinuations(), await rounds(id)]).toEqual([false, 0, 20]);
+  });
+
+  // Guard: a transaction may come back to a run as often as it ends a step of it.
+  it('are no more in one transaction that ends several steps', async () => {
+    const { id } = await launch(scopes(`${plain('x')}${plain('y')}${loops(12, 'x')}${loops(12, 'y')}`));
+    const { rows } = await sql<{ id: string }>`select id from beads where ref in ('f.x', 'f.y')`.execute(fixture.db);
+    await fixture.work.run(fixture.city, 'agent', async (work) => {
+      for (const step of rows) await work.update(step.id, { status: 'closed' });
+    });
+    expect(await rounds(id)).toBe(10);
+    expect([await turn(), await turn()]).toEqual([1, 1]);
+    expect(await runs.run(id)).toMatchObject({ status: 'completed' });
   });
 
   // Guard: a run of many steps keeps the city no longer than one of few.

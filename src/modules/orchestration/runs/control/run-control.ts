@@ -33,6 +33,16 @@ export interface GoOnLimits {
   rest: (tookMs: number) => number;
 }
 
+/** What a transaction has to do with runs. */
+interface Going {
+  /** Runs that are looked at already: what is done for them leads back here. */
+  readonly busy: Set<string>;
+  /** Those with which another transaction goes on: however often this one comes back to them, it begins nothing more. */
+  readonly later: Set<string>;
+  /** When it came to the first of them. */
+  readonly since: number;
+}
+
 const BEGINS: ReadonlySet<Act['do']> = new Set(['add', 'script', 'drain']);
 
 type Add = Extract<Act, { do: 'add' }>;
@@ -44,8 +54,7 @@ type Close = Extract<Act, { do: 'close' }>;
  */
 @Injectable()
 export class RunControl {
-  /** Runs that are looked at already: what is done for them leads back here. */
-  readonly #busy = new WeakMap<Work, Set<string>>();
+  readonly #going = new WeakMap<Work, Going>();
 
   /**
    * The city's other writers wait for one transaction, two seconds at the most; a worker goes on in the next one. In a run of hundreds of steps each go takes long. Conditions and
@@ -75,12 +84,10 @@ export class RunControl {
    * true for one that goes on. `before` is what it had begun in transactions that this one goes on with.
    */
   async goOn(work: Work, run: RunRow, before: Begun = new Map()): Promise<Finish | boolean> {
-    const busy = this.#busy.get(work) ?? new Set();
-    this.#busy.set(work, busy);
+    const { busy, later, since } = this.#goingOf(work);
     if (busy.has(run.id)) return true;
     busy.add(run.id);
     const begun = new Map(before);
-    const since = performance.now();
     let goes = 0;
     try {
       for (;;) {
@@ -91,7 +98,8 @@ export class RunControl {
         await this.#letGo(work, facts);
         if (acts.length === 0) return true;
         await this.#skip(work, facts, acts);
-        if (acts.some((act) => act.do === 'add') && this.#isEnough(goes++, since)) {
+        if (acts.some((act) => act.do === 'add') && (later.has(run.id) || this.#isEnough(goes++, since))) {
+          later.add(run.id);
           await this.repository.goOnLater(work.tx, work.city.streamId, run.id, begun, this.limits.rest(performance.now() - since));
           return true;
         }
@@ -120,14 +128,20 @@ export class RunControl {
     }
   }
 
-  /** Whatever a go takes, each transaction does one. */
+  #goingOf(work: Work): Going {
+    const known = this.#going.get(work) ?? { busy: new Set(), later: new Set(), since: performance.now() };
+    this.#going.set(work, known);
+    return known;
+  }
+
+  /** Whatever a go takes, each transaction does one of a run. */
   #isEnough(goes: number, since: number): boolean {
     return goes > 0 && (goes >= this.limits.goes || performance.now() - since > this.limits.ms);
   }
 
   /** Whether what happens to a step of the run follows from what `goOn` does just now. */
   isBusy(work: Work, run: string): boolean {
-    return this.#busy.get(work)?.has(run) === true;
+    return this.#going.get(work)?.busy.has(run) === true;
   }
 
   /** Steps that go on are looked at again when they are closed again. */
