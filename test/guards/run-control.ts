@@ -503,6 +503,22 @@ export const RUN_CONTROL: readonly Guard[] = [
     name: 'in one transaction that ends several steps',
   },
   {
+    guard: 'Who ends a run opens few of the gates that wait for it, or for what ends with it.',
+    file: 'src/modules/orchestration/runs/gates/gate-opening.service.ts',
+    find: 'this.#decided.set(work, decided + 1);',
+    replace: '',
+    test: 'src/modules/orchestration/runs/gates/gates.db-spec.ts',
+    name: 'of many runs open some in a transaction',
+  },
+  {
+    guard: 'The reconciler opens the other gates that wait for a run.',
+    file: 'src/modules/orchestration/runs/gates/hurry.ts',
+    find: 'set due_at = clock_timestamp()',
+    replace: 'set due_at = due_at',
+    test: 'src/modules/orchestration/runs/gates/gates.db-spec.ts',
+    name: 'of many runs open some in a transaction',
+  },
+  {
     guard: 'Conditions that follow from each other are decided in one look.',
     file: `${CONTROL}/advance.ts`,
     find: '} while (this.#opens());',

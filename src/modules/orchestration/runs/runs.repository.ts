@@ -3,6 +3,7 @@ import { sql, type RawBuilder } from 'kysely';
 import { Db } from '../../../platform/database/database.js';
 import type { Tx } from '../../../platform/database/transactions.js';
 import type { Control } from '../formulas/compile/recipe.js';
+import { hurryGatesOf } from './gates/hurry.js';
 import { RUN } from './run-columns.js';
 import type { NewRun, RunOutcome, RunRow } from './run-row.js';
 
@@ -111,9 +112,7 @@ export class RunsRepository {
   /** Forgets a run. Gates that wait for it are due: what is not there does not come. */
   async remove(tx: Tx, streamId: number, id: string): Promise<void> {
     await this.#unasked(streamId, id).execute(tx);
-    await sql`
-      update run_controls set due_at = clock_timestamp()
-      where stream_id = ${streamId} and gate = 'run' and awaited = ${id} and armed_at is not null`.execute(tx);
+    await hurryGatesOf(streamId, id).execute(tx);
     await tx.deleteFrom('run_units').where('stream_id', '=', streamId).where('run_id', '=', id).execute();
     await tx.deleteFrom('runs').where('stream_id', '=', streamId).where('id', '=', id).execute();
   }

@@ -7,6 +7,9 @@ import { GatesRepository, type ArmedGate } from './gates.repository.js';
 /** What has become of what a gate waits for. */
 export type Verdict = { readonly open: true; readonly reason: string } | { readonly open: false; readonly reason: string } | undefined;
 
+/** How many gates of others one transaction decides because runs have ended: any number may wait for one, and for what ends with it. */
+const AT_ONCE = 20;
+
 /** Decides a gate by its facts alone; undefined while it stays as it is. */
 function verdictOn({ control: { type, id }, late, awaited_exists: exists, awaited_outcome: outcome }: ArmedGate): Verdict {
   // A run has its id from the service: one that is not there, or was removed, does not come.
@@ -24,6 +27,8 @@ function verdictOn({ control: { type, id }, late, awaited_exists: exists, awaite
 /** Opens gates, or fails them, in the transaction of whatever decides them. A person opens a gate by closing its bead. */
 @Injectable()
 export class GateOpening implements OnModuleInit {
+  readonly #decided = new WeakMap<Work, number>();
+
   constructor(
     private readonly repository: GatesRepository,
     private readonly endings: RunEndings,
@@ -54,7 +59,11 @@ export class GateOpening implements OnModuleInit {
   async #ended(work: Work, run: string): Promise<void> {
     for (const gate of await this.repository.awaiting(work.tx, work.city.streamId, 'run', [run])) {
       const verdict = verdictOn(gate);
-      if (verdict !== undefined) await this.#close(work, gate, verdict);
+      if (verdict === undefined) continue;
+      const decided = this.#decided.get(work) ?? 0;
+      if (decided >= AT_ONCE) return this.repository.hurry(work.tx, work.city.streamId, run);
+      this.#decided.set(work, decided + 1);
+      await this.#close(work, gate, verdict);
     }
   }
 

@@ -123,6 +123,21 @@ describe('a gate', () => {
     });
   });
 
+  // Guard: the city's other writers wait for whoever ends a run, and any number of gates may wait for that.
+  it.each(['each for one', 'one for the other'])('of many runs open some in a transaction: %s', async (how) => {
+    const text = (id: string) => `formula = "gated"\n[[steps]]\nid = "b"\ntitle = "B"\ngate = { type = "run", id = "${id}" }\n`;
+    const first = await launch(gated('type = "human", id = "x"'));
+    const all: string[] = [];
+    for (let n = 0; n < 22; n++) all.push((await launch(text(how === 'each for one' ? first.id : (all.at(-1) ?? first.id)))).id);
+    const waiting = async (): Promise<number> =>
+      (await Promise.all(all.map(async (id) => (await runs.run(id))!.status))).filter((status) => status === 'waiting').length;
+    expect([await runs.sweep(), await waiting()]).toEqual([0, 22]);
+    await h.run((work) => runs.endings.end(work, first, { outcome: 'canceled', reason: 'no more' }));
+    expect(await waiting()).toBe(2);
+    await runs.sweep();
+    expect(await waiting()).toBe(0);
+  });
+
   it('ends once, also when one before it has ended the run of both', async () => {
     const run = await launch(`formula = "gated"
 [[steps]]

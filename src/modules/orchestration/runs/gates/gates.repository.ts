@@ -6,6 +6,7 @@ import type { Tx } from '../../../../platform/database/transactions.js';
 import type { CityScope } from '../../../tenancy/cities/city-scope.js';
 import type { Control } from '../../formulas/compile/recipe.js';
 import type { RunOutcome } from '../run-row.js';
+import { hurryGatesOf } from './hurry.js';
 
 export type GateControl = Extract<Control, { kind: 'gate' }>;
 
@@ -49,6 +50,10 @@ export class GatesRepository {
       where c.stream_id = ${streamId} and c.bead_id = any(${[...ids]}::text[]) and c.armed_at is not null and c.due_at <= clock_timestamp()
       order by c.due_at, c.bead_id`.execute(tx);
     return rows;
+  }
+
+  async hurry(tx: Tx, streamId: number, run: string): Promise<void> {
+    await hurryGatesOf(streamId, run).execute(tx);
   }
 
   /** It is looked at again when its time has run out, if it has any. */
