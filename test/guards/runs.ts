@@ -491,8 +491,8 @@ export const RUN_GUARDS: readonly Guard[] = [
   {
     guard: 'A gate that waits for a run is due when that is removed.',
     file: `${RUNS}/runs.repository.ts`,
-    find: "where stream_id = ${streamId} and gate = 'run' and awaited = ${id} and armed_at is not null",
-    replace: "where stream_id = ${streamId} and gate = 'run' and awaited = ${id} and armed_at is null",
+    find: 'await hurryGatesOf(streamId, id).execute(tx);',
+    replace: '',
     test: GATES,
     name: 'whose root is removed',
   },
