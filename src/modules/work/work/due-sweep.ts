@@ -4,6 +4,8 @@ import type { Work } from './work.js';
 import type { WorkService } from './work.service.js';
 
 const BATCH = 100;
+/** After this a look leaves the rest to the next one: what follows from one bead may be much, and the city's other writers wait. */
+const LONGEST_MS = 500;
 
 /** Beads whose time has come, and what is done about them. */
 export interface DueSource {
@@ -11,8 +13,8 @@ export interface DueSource {
   readonly name: string;
   /** The running city with the bead that has been due the longest, and up to `limit` of its due ones. `except` are streams to pass over. */
   nextDue(except: readonly number[], limit: number): Promise<{ readonly city: CityScope; readonly ids: readonly string[] } | undefined>;
-  /** Looks at them again, under the city's lock. Answers how many were decided. */
-  look(work: Work, ids: readonly string[]): Promise<number>;
+  /** Looks at them again, under the city's lock, at one at least and at no more once it is late. Answers how many were decided. */
+  look(work: Work, ids: readonly string[], isLate: () => boolean): Promise<number>;
 }
 
 /** Looks at whatever is due, city by city; one that fails does not hold up the others. Any number of workers may. Returns how many were decided. */
@@ -26,9 +28,14 @@ export async function sweepDue(source: DueSource, work: WorkService, log: AppLog
     if (due === undefined) break;
     const { streamId, name } = due.city;
     try {
-      decided += (await work.run(due.city, 'reconciler', (w) => source.look(w, due.ids))).value;
+      const { value } = await work.run(due.city, 'reconciler', async (w) => {
+        const since = performance.now();
+        const isLate = (): boolean => performance.now() - since > LONGEST_MS;
+        return { n: await source.look(w, due.ids, isLate), isLate: isLate() };
+      });
+      decided += value.n;
       const these = due.ids.join();
-      if (due.ids.length < BATCH || last.get(streamId) === these) done.push(streamId);
+      if ((due.ids.length < BATCH && !value.isLate) || last.get(streamId) === these) done.push(streamId);
       last.set(streamId, these);
     } catch (error) {
       done.push(streamId);

@@ -40,13 +40,14 @@ export class GateOpening implements OnModuleInit {
     this.endings.onEnded((work, run) => this.#ended(work, run.id));
   }
 
-  /** Looks at gates that were due. Answers how many of them are no more what their runs wait for. */
-  async look(work: Work, ids: readonly string[]): Promise<number> {
+  /** Looks at gates that were due, until it is late. Answers how many of them are no more what their runs wait for. */
+  async look(work: Work, ids: readonly string[], isLate: () => boolean): Promise<number> {
     let decided = 0;
     for (const gate of await this.repository.armed(work.tx, work.city.streamId, ids)) {
       const verdict = verdictOn(gate);
       if (verdict === undefined) await this.repository.postpone(work.tx, work.city.streamId, gate.bead_id);
       else if (await this.#close(work, gate, verdict)) decided++;
+      if (isLate()) break;
     }
     return decided;
   }

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { sql } from 'kysely';
 import { ANYBODY } from '../../../../contract/principal.js';
 import { workFixture, type WorkFixture } from '../../../../../test/support/work.js';
@@ -7,6 +7,7 @@ import { ConvoyNotices } from '../../../work/mail/convoy-notices.js';
 import { hands } from '../../sling/testing/slings.js';
 import type { RunRow } from '../run-row.js';
 import { launches, recipeOf, type Launches } from '../testing/launches.js';
+import { GatesRepository } from './gates.repository.js';
 
 let fixture: WorkFixture;
 let runs: Launches;
@@ -121,6 +122,21 @@ describe('a gate', () => {
       error_code: 'gate_failed',
       error_message: `run ${after.id} has ended: canceled`,
     });
+  });
+
+  // Guard: the city's other writers get in between.
+  it('of a timer open in several transactions where that takes long', async () => {
+    const all: string[] = [];
+    const text = 'formula = "gated"\n[[steps]]\nid = "b"\ntitle = "B"\ngate = { type = "timer", timeout = "1h" }\n';
+    for (let n = 0; n < 3; n++) all.push((await launch(text)).id);
+    await late();
+    const looks = jest.spyOn(GatesRepository.prototype, 'armed');
+    let now = 0;
+    const clock = jest.spyOn(performance, 'now').mockImplementation(() => (now += 1_000));
+    expect([await runs.sweep(), looks.mock.calls.length]).toEqual([3, 3]);
+    clock.mockRestore();
+    looks.mockRestore();
+    for (const id of all) expect((await runs.run(id))!.status).toBe('active');
   });
 
   // Guard: the city's other writers wait for whoever ends a run, and any number of gates may wait for that.

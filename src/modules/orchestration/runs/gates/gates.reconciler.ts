@@ -29,7 +29,7 @@ export class GatesReconciler implements OnApplicationBootstrap {
     const source = {
       name: 'gates',
       nextDue: (except: readonly number[], limit: number) => this.repository.nextDue(except, limit),
-      look: (work: Work, ids: readonly string[]) => this.gates.look(work, ids),
+      look: (work: Work, ids: readonly string[], isLate: () => boolean) => this.gates.look(work, ids, isLate),
     };
     return sweepDue(source, this.work, this.log, signal);
   }

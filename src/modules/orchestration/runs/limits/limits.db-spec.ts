@@ -1,8 +1,9 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { sql } from 'kysely';
 import { workFixture, type WorkFixture } from '../../../../../test/support/work.js';
 import { hands } from '../../sling/testing/slings.js';
 import { launches, recipeOf, type Launches } from '../testing/launches.js';
+import { LimitsRepository } from './limits.repository.js';
 
 let fixture: WorkFixture;
 let runs: Launches;
@@ -81,6 +82,23 @@ describe('the timeout of a step with a check', () => {
       ...{ 'a.iteration.1.x': 'pass', 'a.iteration.1.y': 'step_timeout', 'a.iteration.1.z': 'step_timeout' },
       ...{ 'a.iteration.2.x': 'open', 'a.iteration.2.y': 'open', 'a.iteration.2.z': 'open' },
     });
+  });
+
+  // Guard: the city's other writers get in between.
+  it('ends steps in several transactions where that takes long', async () => {
+    const children = ['x', 'y', 'z'].map((name) => `[[steps.children]]\nid = "${name}"\ntitle = "${name}"\n`).join('');
+    await runs.launch({ recipe: recipeOf(`${one}${children}`), target: 'polecat' });
+    await begin('a.iteration.1.x');
+    await later();
+    const head = (await fixture.events()).at(-1)!.seq;
+    const looks = jest.spyOn(LimitsRepository.prototype, 'late');
+    let now = 0;
+    const clock = jest.spyOn(performance, 'now').mockImplementation(() => (now += 1_000));
+    expect([await runs.sweepLimits(), looks.mock.calls.length]).toEqual([3, 3]);
+    clock.mockRestore();
+    looks.mockRestore();
+    const ended = (await fixture.events(head)).filter(({ type }) => type === 'bead.closed');
+    expect(ended).toHaveLength(3);
   });
 
   // Guard: what a step of the round has made starts its clock, too (`within`).

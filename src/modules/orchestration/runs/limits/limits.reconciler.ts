@@ -29,12 +29,12 @@ export class LimitsReconciler implements OnApplicationBootstrap {
     const source = {
       name: 'limits of steps',
       nextDue: (except: readonly number[], limit: number) => this.repository.nextDue(except, limit),
-      look: (work: Work, ids: readonly string[]) => this.#look(work, ids),
+      look: (work: Work, ids: readonly string[], isLate: () => boolean) => this.#look(work, ids, isLate),
     };
     return sweepDue(source, this.work, this.log, signal);
   }
 
-  async #look(work: Work, ids: readonly string[]): Promise<number> {
+  async #look(work: Work, ids: readonly string[], isLate: () => boolean): Promise<number> {
     const late = await this.repository.late(work.tx, work.city.streamId, ids);
     let ended = 0;
     for (const { bead_id: id, limit_ms: limit } of late) {
@@ -46,6 +46,7 @@ export class LimitsReconciler implements OnApplicationBootstrap {
         metadata: { 'gc.outcome': 'fail', 'gc.failure_class': 'transient', 'gc.failure_reason': LATE, close_reason: reason },
       });
       ended++;
+      if (isLate()) break;
     }
     return ended;
   }
