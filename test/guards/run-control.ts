@@ -6,6 +6,7 @@ const CHECKS = 'src/modules/orchestration/runs/checks/checks.repository.ts';
 const CHECKS_TEST = 'src/modules/orchestration/runs/checks/checks.db-spec.ts';
 const CONTINUATIONS = `${CONTROL}/continuations.db-spec.ts`;
 const LIMITS = 'src/modules/orchestration/runs/limits/limits.db-spec.ts';
+const REOPENINGS = 'src/modules/orchestration/runs/run-reopenings.db-spec.ts';
 const CORPUS = 'src/modules/orchestration/formulas/compile/corpus.spec.ts';
 const RULES = `${CONTROL}/advance.spec.ts`;
 const CONDITIONS = `${CONTROL}/conditions.spec.ts`;
@@ -473,24 +474,80 @@ export const RUN_CONTROL: readonly Guard[] = [
   {
     guard: 'A control that is opened again begins what it has to begin.',
     file: 'src/modules/orchestration/runs/run-keeper.ts',
-    find: 'if (await this.control.begins(work, after.run_id, ids)) await',
-    replace: 'if (after.run_id === "") await',
-    test: 'src/modules/orchestration/runs/run-reopenings.db-spec.ts',
+    find: 'await this.#goOnWith(work, after.run_id, ids, { ends: false });',
+    replace: '',
+    test: REOPENINGS,
     name: 'begins it where what it waits for has passed',
   },
   {
     guard: 'A control that is opened again is not closed by what it has found before.',
     file: 'src/modules/orchestration/runs/run-keeper.ts',
-    find: 'if (await this.control.begins(work, after.run_id, ids)) await',
-    replace: 'await',
-    test: 'src/modules/orchestration/runs/run-reopenings.db-spec.ts',
+    find: 'await this.#goOnWith(work, after.run_id, ids, { ends: false });',
+    replace: 'await this.#goOnWith(work, after.run_id, ids, { ends: true });',
+    test: REOPENINGS,
     name: 'is not closed again',
+  },
+  {
+    guard: 'A control that is opened again has no other one closed that a person has opened.',
+    file: 'src/modules/orchestration/runs/run-keeper.ts',
+    find: 'undefined, new Narrow(steps, ends)',
+    replace: 'undefined, ends ? new Narrow(steps, ends) : undefined',
+    test: REOPENINGS,
+    name: 'while another one begins',
+  },
+  {
+    guard: 'A control that is opened again begins nothing that is skipped at once.',
+    file: `${CONTROL}/narrow.ts`,
+    find: '!ending.has(act.control) && ',
+    replace: '',
+    test: REOPENINGS,
+    name: 'while a member of its scope has failed',
+  },
+  {
+    guard: 'A step that ends by what is opened again has its whole run go on.',
+    file: `${CONTROL}/narrow.ts`,
+    find: 'ended !== undefined && this.#own.has(step.id)',
+    replace: 'ended !== undefined && step.id === ""',
+    test: CONTINUATIONS,
+    name: 'have the whole run go on',
+  },
+  {
+    guard: 'Edges of other steps close no control that a person has opened again.',
+    file: 'src/modules/orchestration/runs/run-keeper.ts',
+    find: 'undefined, new Narrow(steps, ends)',
+    replace: 'undefined, ends ? undefined : new Narrow(steps, ends)',
+    test: REOPENINGS,
+    name: 'when an edge between others is changed',
+  },
+  {
+    guard: 'Edges of steps that somebody does have nobody look at their whole run.',
+    file: 'src/modules/orchestration/runs/run-keeper.ts',
+    find: ' || (await work.decidedAmong(steps)) === undefined',
+    replace: '',
+    test: REOPENINGS,
+    name: 'when an edge between others is changed',
+  },
+  {
+    guard: 'A control that has lost what it waits for ends when its round has.',
+    file: 'src/modules/orchestration/runs/run-keeper.ts',
+    find: '[id], { ends: true }',
+    replace: '[id], { ends: false }',
+    test: `${CONTROL}/run-control.db-spec.ts`,
+    name: 'when its round has ended',
+  },
+  {
+    guard: 'A control that is open again begins anew when its last round is removed.',
+    file: 'src/modules/orchestration/runs/run-keeper.ts',
+    find: 'return this.#goOnWith(work, run.id, steps, { ends: false });',
+    replace: 'return void steps;',
+    test: REOPENINGS,
+    name: 'where its last one is removed',
   },
   {
     guard: 'A control goes on that has lost what it waits for.',
     file: 'src/modules/orchestration/runs/run-keeper.ts',
-    find: 'if (run !== null) await this.goOn(work, run);',
-    replace: 'await Promise.resolve([work, run]);',
+    find: 'await this.#goOnWith(work, run, [id], { ends: true });',
+    replace: 'await Promise.resolve(id);',
     test: `${CONTROL}/run-control.db-spec.ts`,
     name: 'goes on with a step of which what it waits for',
   },

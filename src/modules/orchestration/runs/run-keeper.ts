@@ -3,11 +3,12 @@ import { ExecutionStepCompleted, ExecutionStepStarted } from '../../../contract/
 import { MoleculeResolved } from '../../../contract/events/molecules.events.js';
 import { problem } from '../../../contract/problems.js';
 import { event } from '../../../platform/event-log/event.js';
-import type { BeadRecord } from '../../work/work/bead-record.js';
+import type { BeadRecord, Edge } from '../../work/work/bead-record.js';
 import { endsAs, whyHeldBehind } from '../../work/work/held.js';
 import type { Work } from '../../work/work/work.js';
 import { WorkService } from '../../work/work/work.service.js';
 import type { Begun, Finish } from './control/facts.js';
+import { Narrow } from './control/narrow.js';
 import { RunControl } from './control/run-control.js';
 import { GRAPH_DONE, RunEndings } from './run-endings.service.js';
 import type { RunOutcome, RunRow } from './run-row.js';
@@ -38,10 +39,10 @@ export class RunKeeper implements OnModuleInit {
   onModuleInit(): void {
     this.work.onClosed((work, closed) => this.#closed(work, closed));
     this.work.onChanged((work, before, after) => this.#changed(work, before, after));
-    this.work.onRemoved((work, removed) => this.#removed(work, removed));
+    this.work.onRemoved((work, removed, dependents) => this.#removed(work, removed, dependents));
     // A step that its run decides waits for nobody else: nothing that happens later would begin it.
-    this.work.onFreed(async (work, { run_id: run }) => {
-      if (run !== null) await this.goOn(work, run);
+    this.work.onFreed(async (work, { id, run_id: run }) => {
+      if (run !== null) await this.#goOnWith(work, run, [id], { ends: true });
     });
   }
 
@@ -49,6 +50,13 @@ export class RunKeeper implements OnModuleInit {
   async goOn(work: Work, id: string, begun?: Begun): Promise<void> {
     const run = await this.repository.find(work.tx, work.city.streamId, id);
     if (run !== undefined && run.outcome === null) await this.#decided(work, run, begun);
+  }
+
+  /** Goes on with these steps, where their run decides them, and with no others: a person may have opened those again that it would close. */
+  async #goOnWith(work: Work, id: string, steps: readonly string[], { ends }: { ends: boolean }): Promise<void> {
+    if (steps.length === 0 || (await work.decidedAmong(steps)) === undefined) return;
+    const run = await this.repository.find(work.tx, work.city.streamId, id);
+    if (run !== undefined && run.outcome === null) await this.#decided(work, run, undefined, new Narrow(steps, ends));
   }
 
   async #closed(work: Work, closed: BeadRecord): Promise<void> {
@@ -72,7 +80,8 @@ export class RunKeeper implements OnModuleInit {
       await this.#requireGoingOnAround(work, before);
       const ids = [after.id, ...(await this.#openBehind(work, after))];
       await this.control.reopened(work, ids);
-      if (await this.control.begins(work, after.run_id, ids)) await this.goOn(work, after.run_id);
+      // What they have found before would only close them: whoever opens one may want to open its last round after it.
+      await this.#goOnWith(work, after.run_id, ids, { ends: false });
     }
     if (
       after.metadata['gc.formula_contract'] === 'graph.v2' &&
@@ -122,7 +131,7 @@ export class RunKeeper implements OnModuleInit {
     return ids;
   }
 
-  async #removed(work: Work, removed: BeadRecord): Promise<void> {
+  async #removed(work: Work, removed: BeadRecord, dependents: readonly Edge[]): Promise<void> {
     if (removed.run_id === null) return;
     await this.control.letGo(work, removed);
     if (removed.id === removed.run_id) {
@@ -130,7 +139,12 @@ export class RunKeeper implements OnModuleInit {
       return;
     }
     const run = await this.repository.find(work.tx, work.city.streamId, removed.run_id);
-    if (run === undefined || run.outcome !== null || removed.status === 'closed') return;
+    if (run === undefined || run.outcome !== null) return;
+    if (removed.status === 'closed') {
+      // A control that is open again may have lost its last round.
+      const steps = dependents.map(({ issue_id: id }) => id);
+      return this.#goOnWith(work, run.id, steps, { ends: false });
+    }
     if (await this.#decided(work, run)) return;
     await this.#goOn(work, run, removed.parent);
     if (removed.issue_type === 'gate') await this.#atNoGate(work, run);
@@ -165,9 +179,9 @@ export class RunKeeper implements OnModuleInit {
   }
 
   /** Goes on with a run that decides for itself; false for others. */
-  async #decided(work: Work, run: RunRow, begun?: Begun): Promise<boolean> {
+  async #decided(work: Work, run: RunRow, begun?: Begun, narrow?: Narrow): Promise<boolean> {
     if (run.compiler === 1) return false;
-    const next = await this.control.goOn(work, run, begun);
+    const next = await this.control.goOn(work, run, begun, narrow);
     if (typeof next === 'object') await this.endings.finalize(work, run, next);
     return next !== false;
   }

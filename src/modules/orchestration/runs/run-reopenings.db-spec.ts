@@ -1,13 +1,17 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { sql } from 'kysely';
+import { ANYBODY } from '../../../contract/principal.js';
 import { BeginningDialect } from '../../../platform/database/beginning.js';
 import { Db } from '../../../platform/database/database.js';
 import { Transactions } from '../../../platform/database/transactions.js';
 import { workFixture, type WorkFixture } from '../../../../test/support/work.js';
+import { DependenciesRepository } from '../../work/dependencies/dependencies.repository.js';
+import { DependenciesService } from '../../work/dependencies/dependencies.service.js';
 import { isSaid } from '../../work/work/diff.js';
 import { WorkRepository } from '../../work/work/work.repository.js';
 import { WorkService } from '../../work/work/work.service.js';
 import { hands } from '../sling/testing/slings.js';
+import { RunControlRepository } from './control/control.repository.js';
 import type { RunRow } from './run-row.js';
 import { launches, recipeOf, type Launches } from './testing/launches.js';
 
@@ -262,6 +266,66 @@ describe('a control that has something to begin when it is opened again', () => 
     await end('a.attempt.1', 'pass');
     await end('c', 'pass');
     expect(await runs.run(id)).toMatchObject({ status: 'completed' });
+  });
+});
+
+describe('a control that a person has opened again', () => {
+  const RETRY = 'retry = { max_attempts = 2 }';
+
+  // Guard: whoever opens several of a run would find the first of them closed.
+  it('stays open while another one begins what it has to', async () => {
+    await launch(`${step('r', RETRY)}${step('a')}${step('n', 'needs = ["a"]', RETRY)}${step('c')}`);
+    await end('n', 'pass');
+    await end('a', 'pass');
+    await end('r.attempt.1', 'fail', { 'gc.failure_class': 'hard' });
+    for (const ref of ['r', 'n']) await open(ref);
+    expect(await steps()).toMatchObject({ r: 'open', n: 'open', 'n.attempt.1': 'open' });
+    await open('r.attempt.1');
+    await end('r.attempt.1', 'pass');
+    expect(await steps()).toMatchObject({ r: 'pass', n: 'open', c: 'open' });
+  });
+
+  // Guard: it would be skipped with what it begins, and its scope would fail again.
+  it('begins nothing while a member of its scope has failed', async () => {
+    const { id } = await launch(`${step('x')}${SCOPE}${member('m')}${member('n', 'needs = ["x"]', RETRY)}${step('c')}`);
+    await end('n', 'pass');
+    await end('x', 'pass');
+    await end('m', 'fail');
+    for (const ref of ['s', 'n']) await open(ref);
+    expect(await steps()).toEqual({ x: 'pass', s: 'open', m: 'fail', n: 'open', c: 'open' });
+    await open('m');
+    await end('m', 'pass');
+    expect(await steps()).toMatchObject({ s: 'open', m: 'pass', n: 'open', 'n.attempt.1': 'open' });
+    for (const ref of ['n.attempt.1', 'c']) await end(ref, 'pass');
+    expect(await runs.run(id)).toMatchObject({ status: 'completed' });
+  });
+
+  // Guard: edges of others are not its own.
+  it('stays open when an edge between others is changed', async () => {
+    await launch(`${step('r', RETRY)}${step('x')}${step('y', 'needs = ["x"]')}${step('n', 'needs = ["x"]', RETRY)}`);
+    await end('r.attempt.1', 'fail', { 'gc.failure_class': 'hard' });
+    await open('r');
+    const [x, y, n] = [await idOf('x'), await idOf('y'), await idOf('n')];
+    const dependencies = new DependenciesService(new DependenciesRepository(fixture.db), fixture.work);
+    const facts = jest.spyOn(RunControlRepository.prototype, 'facts');
+    for (const type of ['related', 'blocks', 'related'] as const)
+      await dependencies.add(fixture.city, y, { depends_on_id: x, type }, ANYBODY);
+    // What a plain step waits for is nothing that its run decides.
+    expect(facts).not.toHaveBeenCalled();
+    facts.mockRestore();
+    await dependencies.remove(fixture.city, n, x, ANYBODY);
+    expect(await steps()).toMatchObject({ r: 'open', n: 'open', 'n.attempt.1': 'open' });
+  });
+
+  // Guard: it would be open with nothing to do.
+  it('has its first round again where its last one is removed', async () => {
+    await launch(`${step('r', RETRY)}${step('c')}`);
+    await end('r.attempt.1', 'fail', { 'gc.failure_class': 'hard' });
+    await open('r');
+    const attempt = await idOf('r.attempt.1');
+    await h.run((work) => work.remove(attempt));
+    expect(await steps()).toEqual({ r: 'open', c: 'open', 'r.attempt.1': 'open' });
+    expect(await idOf('r.attempt.1')).not.toBe(attempt);
   });
 });
 

@@ -137,6 +137,22 @@ describe('rounds that end by themselves', () => {
     expect(await runs.run(id)).toMatchObject({ status: 'completed' });
   });
 
+  // Guard: what its run decides waits for nobody else, so nothing would begin what comes after it.
+  it('of a step that is opened again have the whole run go on where they end at once', async () => {
+    const { id } = await launch(scopes(`${plain('x')}${loops(2, 'x')}${plain('y')}`));
+    const change = async (ref: string, status: 'open' | 'closed', outcome = 'pass'): Promise<void> => {
+      const { rows } = await sql<{ id: string }>`select id from beads where ref = ${`f.${ref}`}`.execute(fixture.db);
+      const metadata: Record<string, string> = status === 'open' ? {} : { 'gc.outcome': outcome };
+      await fixture.work.run(fixture.city, 'person', (work) => work.update(rows[0]!.id, { status, metadata }));
+    };
+    await change('xl0', 'closed', 'skipped');
+    await change('x', 'closed');
+    await change('xl1', 'open');
+    expect(await steps(id)).toEqual({ x: 'pass', xl0: 'skipped', xl1: 'open', y: 'open' });
+    await change('xl0', 'open');
+    expect(await steps(id)).toEqual({ x: 'pass', xl0: 'pass', xl1: 'pass', y: 'open', 'xl0.iter1.s': 'pass', 'xl1.iter1.s': 'pass' });
+  });
+
   // Guard: a run of many steps keeps the city no longer than one of few.
   it('do one after the other where one takes long', async () => {
     runs.limits.ms = -1;

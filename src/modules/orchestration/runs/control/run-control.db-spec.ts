@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { sql } from 'kysely';
 import { workFixture, type WorkFixture } from '../../../../../test/support/work.js';
 import { RunControlRepository } from './control.repository.js';
-import type { Principal } from '../../../../contract/principal.js';
+import { ANYBODY } from '../../../../contract/principal.js';
 import { DependenciesRepository } from '../../../work/dependencies/dependencies.repository.js';
 import { DependenciesService } from '../../../work/dependencies/dependencies.service.js';
 import { launches, recipeOf, type Launches } from '../testing/launches.js';
@@ -116,10 +116,21 @@ describe('a run that decides', () => {
     await launch('[[steps]]\nid = "a"\ntitle = "A"\n[[steps]]\nid = "b"\ntitle = "B"\nneeds = ["a"]\nretry = { max_attempts = 2 }\n');
     const [, a, b] = await rows();
     const dependencies = new DependenciesService(new DependenciesRepository(fixture.db), fixture.work);
-    const person = { actor: 'person' } as Principal;
-    if (how === 'is taken away') await dependencies.remove(fixture.city, b!.id, a!.id, person);
-    else await dependencies.add(fixture.city, b!.id, { depends_on_id: a!.id, type: 'related' }, person);
+    if (how === 'is taken away') await dependencies.remove(fixture.city, b!.id, a!.id, ANYBODY);
+    else await dependencies.add(fixture.city, b!.id, { depends_on_id: a!.id, type: 'related' }, ANYBODY);
     expect(await steps()).toEqual({ a: 'ready', b: 'open', 'b.attempt.1': 'ready' });
+  });
+
+  // Guard: it would stay open until another step ends.
+  it('ends a step that has lost what it waits for, when its round has ended', async () => {
+    await launch('[[steps]]\nid = "a"\ntitle = "A"\n[[steps]]\nid = "b"\ntitle = "B"\nretry = { max_attempts = 2 }\n');
+    const [, a, b] = await rows();
+    const dependencies = new DependenciesService(new DependenciesRepository(fixture.db), fixture.work);
+    await dependencies.add(fixture.city, b!.id, { depends_on_id: a!.id, type: 'blocks' }, ANYBODY);
+    await end('b.attempt.1', { 'gc.outcome': 'pass' });
+    expect(await steps()).toMatchObject({ b: 'open' });
+    await dependencies.remove(fixture.city, b!.id, a!.id, ANYBODY);
+    expect(await steps()).toMatchObject({ a: 'ready', b: 'pass' });
   });
 
   it('takes a scope down with the member that fails, and cleans up', async () => {

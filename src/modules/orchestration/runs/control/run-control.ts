@@ -14,6 +14,8 @@ import { skippedFor } from '../skipped-behind.js';
 import { advance } from './advance.js';
 import { RunControlRepository, type StoredRun } from './control.repository.js';
 import type { Act, Begun, Finish } from './facts.js';
+import { Goings } from './going.js';
+import type { Narrow } from './narrow.js';
 import { restAfter } from './rest.js';
 import type { DrainControl } from './units.js';
 
@@ -33,18 +35,6 @@ export interface GoOnLimits {
   rest: (tookMs: number) => number;
 }
 
-/** What a transaction has to do with runs. */
-interface Going {
-  /** Runs that are looked at already: what is done for them leads back here. */
-  readonly busy: Set<string>;
-  /** Those with which another transaction goes on: however often this one comes back to them, it begins nothing more. */
-  readonly later: Set<string>;
-  /** When it came to the first of them. */
-  readonly since: number;
-}
-
-const BEGINS: ReadonlySet<Act['do']> = new Set(['add', 'script', 'drain']);
-
 type Add = Extract<Act, { do: 'add' }>;
 type Close = Extract<Act, { do: 'close' }>;
 
@@ -54,7 +44,7 @@ type Close = Extract<Act, { do: 'close' }>;
  */
 @Injectable()
 export class RunControl {
-  readonly #going = new WeakMap<Work, Going>();
+  readonly #goings = new Goings();
 
   /**
    * The city's other writers wait for one transaction, two seconds at the most; a worker goes on in the next one. In a run of hundreds of steps each go takes long. Conditions and
@@ -81,10 +71,11 @@ export class RunControl {
 
   /**
    * Does what follows until nothing does, or has a worker go on with it. Answers how the run ends when it does; false for a run that has nothing to decide,
-   * true for one that goes on. `before` is what it had begun in transactions that this one goes on with.
+   * true for one that goes on. `before` is what it had begun in transactions that this one goes on with,
+   * `narrow` leaves out what follows for other steps.
    */
-  async goOn(work: Work, run: RunRow, before: Begun = new Map()): Promise<Finish | boolean> {
-    const { busy, later, since } = this.#goingOf(work);
+  async goOn(work: Work, run: RunRow, before: Begun = new Map(), narrow?: Narrow): Promise<Finish | boolean> {
+    const { busy, later, since } = this.#goings.of(work);
     if (busy.has(run.id)) return true;
     busy.add(run.id);
     const begun = new Map(before);
@@ -93,7 +84,8 @@ export class RunControl {
       for (;;) {
         const facts = await this.repository.facts(work.tx, work.city.streamId, run.id);
         if (facts === undefined) return false;
-        const acts = advance(facts);
+        const all = advance(facts);
+        const acts = narrow?.of(facts, all) ?? all;
         await this.#unask(work, facts, acts);
         await this.#letGo(work, facts);
         if (acts.length === 0) return true;
@@ -128,12 +120,6 @@ export class RunControl {
     }
   }
 
-  #goingOf(work: Work): Going {
-    const known = this.#going.get(work) ?? { busy: new Set(), later: new Set(), since: performance.now() };
-    this.#going.set(work, known);
-    return known;
-  }
-
   /** Whatever a go takes, each transaction does one of a run. */
   #isEnough(goes: number, since: number): boolean {
     return goes > 0 && (goes >= this.limits.goes || performance.now() - since > this.limits.ms);
@@ -141,22 +127,12 @@ export class RunControl {
 
   /** Whether what happens to a step of the run follows from what `goOn` does just now. */
   isBusy(work: Work, run: string): boolean {
-    return this.#going.get(work)?.busy.has(run) === true;
+    return this.#goings.isBusy(work, run);
   }
 
   /** Steps that go on are looked at again when they are closed again. */
   async reopened(work: Work, ids: readonly string[]): Promise<void> {
     await this.repository.unsay(work.tx, work.city.streamId, ids);
-  }
-
-  /**
-   * Whether one of these steps, which are open again, has something to begin: nothing that happens later would. What it has found before would only close it again, and
-   * whoever opens it may want to open its last round after it.
-   */
-  async begins(work: Work, run: string, ids: readonly string[]): Promise<boolean> {
-    const facts = await this.repository.facts(work.tx, work.city.streamId, run);
-    if (facts === undefined) return false;
-    return advance(facts).some((act) => BEGINS.has(act.do) && 'control' in act && ids.includes(facts.beads.get(act.control)!));
   }
 
   /** A bead is open again, which a drain may have held when somebody closed both. */
