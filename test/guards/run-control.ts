@@ -7,6 +7,7 @@ const CHECKS_TEST = 'src/modules/orchestration/runs/checks/checks.db-spec.ts';
 const CONTINUATIONS = `${CONTROL}/continuations.db-spec.ts`;
 const LIMITS = 'src/modules/orchestration/runs/limits/limits.db-spec.ts';
 const REOPENINGS = 'src/modules/orchestration/runs/run-reopenings.db-spec.ts';
+const DUE_SWEEP = 'src/modules/work/work/due-sweep.ts';
 const CORPUS = 'src/modules/orchestration/formulas/compile/corpus.spec.ts';
 const RULES = `${CONTROL}/advance.spec.ts`;
 const CONDITIONS = `${CONTROL}/conditions.spec.ts`;
@@ -592,12 +593,28 @@ export const RUN_CONTROL: readonly Guard[] = [
     name: 'in several transactions where that takes long',
   },
   {
-    guard: 'What a late look has left is looked at in the same turn.',
-    file: 'src/modules/work/work/due-sweep.ts',
-    find: '(due.ids.length < BATCH && !value.isLate)',
-    replace: 'due.ids.length < BATCH',
+    guard: 'What a look has left is looked at in the same turn.',
+    file: DUE_SWEEP,
+    find: '(last.get(streamId) === these ? done : later).push(streamId);',
+    replace: '(last.get(streamId) === these ? later : done).push(streamId);',
     test: LIMITS,
     name: 'in several transactions',
+  },
+  {
+    guard: 'What is due in one city waits for no other one that has more than one look takes.',
+    file: DUE_SWEEP,
+    find: '(last.get(streamId) === these ? done : later).push(streamId);',
+    replace: 'if (last.get(streamId) === these) done.push(streamId);',
+    test: 'src/modules/work/work/due-sweep.spec.ts',
+    name: 'before it comes back to one whose looks take long',
+  },
+  {
+    guard: 'Who ends waits leaves the rest to another transaction after a while.',
+    file: 'src/modules/work/waits/waits.reconciler.ts',
+    find: 'if (isLate()) break;',
+    replace: '',
+    test: 'src/modules/work/waits/waits.db-spec.ts',
+    name: 'in several transactions where that takes long',
   },
   {
     guard: 'Conditions that follow from each other are decided in one look.',

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { sql } from 'kysely';
 import { ANYBODY } from '../../../contract/principal.js';
 import type { WorkService } from '../work/work.service.js';
@@ -154,6 +154,17 @@ describe('the sweep', () => {
     expect((await t.get(later.id)).state).toBe('pending');
     expect(await t.reconcilerOn(t.fixture.work).sweep()).toBe(1);
     expect(await t.reconcilerOn(t.fixture.work).sweep()).toBe(0);
+  });
+
+  // Guard: the city's other writers get in between.
+  it('ends waits in several transactions where that takes long', async () => {
+    for (let n = 0; n < 3; n++) await t.letDue((await t.create([], { kind: 'manual' })).id);
+    const looks = jest.spyOn(t.fixture.work, 'run');
+    let now = 0;
+    const clock = jest.spyOn(performance, 'now').mockImplementation(() => (now += 1_000));
+    expect([await t.reconcilerOn(t.fixture.work).sweep(), looks.mock.calls.length]).toEqual([3, 3]);
+    clock.mockRestore();
+    looks.mockRestore();
   });
 
   it('goes through more than one batch, along its index', async () => {

@@ -28,14 +28,17 @@ export class WaitsReconciler implements OnApplicationBootstrap {
     const source = {
       name: 'expired waits',
       nextDue: (except: readonly number[], limit: number) => this.repository.nextDue(except, limit),
-      look: (work: Work, ids: readonly string[]) => this.#expire(work, ids),
+      look: (work: Work, ids: readonly string[], isLate: () => boolean) => this.#expire(work, ids, isLate),
     };
     return sweepDue(source, this.work, this.log, signal);
   }
 
-  async #expire(work: Work, ids: readonly string[]): Promise<number> {
+  async #expire(work: Work, ids: readonly string[], isLate: () => boolean): Promise<number> {
     let expired = 0;
-    for (const wait of await work.findAll(ids)) if ((await expireWhenDue(work, wait)) !== wait) expired++;
+    for (const wait of await work.findAll(ids)) {
+      if ((await expireWhenDue(work, wait)) !== wait) expired++;
+      if (isLate()) break;
+    }
     return expired;
   }
 }

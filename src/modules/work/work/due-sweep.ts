@@ -19,23 +19,29 @@ export interface DueSource {
 
 /** Looks at whatever is due, city by city; one that fails does not hold up the others. Any number of workers may. Returns how many were decided. */
 export async function sweepDue(source: DueSource, work: WorkService, log: AppLogger, signal?: AbortSignal): Promise<number> {
+  /** Those that are not looked at again. */
   const done: number[] = [];
+  /** Cities that had a look: whatever is left there, or comes meanwhile, has its look after each other city had one. */
+  let later: number[] = [];
   /** What was looked at last, by city: what stays due although it was looked at is not looked at for ever. */
   const last = new Map<number, string>();
   let decided = 0;
   while (signal?.aborted !== true) {
-    const due = await source.nextDue(done, BATCH);
-    if (due === undefined) break;
+    const due = await source.nextDue([...done, ...later], BATCH);
+    if (due === undefined) {
+      if (later.length === 0) break;
+      later = [];
+      continue;
+    }
     const { streamId, name } = due.city;
     try {
-      const { value } = await work.run(due.city, 'reconciler', async (w) => {
+      const { value } = await work.run(due.city, 'reconciler', (w) => {
         const since = performance.now();
-        const isLate = (): boolean => performance.now() - since > LONGEST_MS;
-        return { n: await source.look(w, due.ids, isLate), isLate: isLate() };
+        return source.look(w, due.ids, () => performance.now() - since > LONGEST_MS);
       });
-      decided += value.n;
+      decided += value;
       const these = due.ids.join();
-      if ((due.ids.length < BATCH && !value.isLate) || last.get(streamId) === these) done.push(streamId);
+      (last.get(streamId) === these ? done : later).push(streamId);
       last.set(streamId, these);
     } catch (error) {
       done.push(streamId);
