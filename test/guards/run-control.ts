@@ -449,6 +449,14 @@ export const RUN_CONTROL: readonly Guard[] = [
     name: 'others have the city for too long',
   },
   {
+    guard: 'Nobody is told of runs whose city stops before their turn.',
+    file: `${CONTROL}/continuations.reconciler.ts`,
+    find: "if (!begun && error instanceof ProblemError && error.problem === 'city_not_found') return 0;",
+    replace: 'void ProblemError;',
+    test: CONTINUATIONS,
+    name: 'where their city stops just then',
+  },
+  {
     guard: 'A run goes on as soon as its city has had its rest.',
     file: `${CONTROL}/continuations.reconciler.ts`,
     find: 'if (soon.length === 0) return;',

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { workFixture, type WorkFixture } from '../../../../../test/support/work.js';
 import type { Recipe } from '../../formulas/compile/recipe.js';
 import { problem } from '../../../../contract/problems.js';
+import { AppLogger } from '../../../../platform/logging/logger.js';
 import { WorkRepository } from '../../../work/work/work.repository.js';
 import { launches, recipeOf, type Launches } from '../testing/launches.js';
 import { ContinuationsRepository } from './continuations.repository.js';
@@ -193,6 +194,18 @@ describe('rounds that end by themselves', () => {
     await runs.goOn(new AbortController().signal);
     await sql`update cities set running = true`.execute(fixture.db);
     expect([await isDue(), await runs.sweepContinuations(), await rounds(id)]).toEqual([true, 1, 12]);
+  });
+
+  // Guard: an operator stops cities, and nothing is wrong then.
+  it('are told of to nobody where their city stops just then', async () => {
+    const { id } = await launch(chain(12));
+    await later();
+    const begin = jest.spyOn(WorkRepository.prototype, 'begin').mockResolvedValue(false);
+    const warn = jest.spyOn(AppLogger.prototype, 'warn');
+    expect([await runs.sweepContinuations(), warn.mock.calls]).toEqual([0, []]);
+    begin.mockRestore();
+    warn.mockRestore();
+    expect([await runs.sweepContinuations(), await rounds(id)]).toEqual([1, 12]);
   });
 
   // Guard: a run has one turn, whoever looks at it.

@@ -1,4 +1,5 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { ProblemError } from '../../../../contract/problems.js';
 import { DueLooks } from '../../../../platform/database/due-looks.js';
 import { AppLogger } from '../../../../platform/logging/logger.js';
 import { sleep } from '../../../../platform/time/clock.js';
@@ -65,6 +66,8 @@ export class ContinuationsReconciler implements OnApplicationBootstrap {
       });
       return value;
     } catch (error) {
+      // A city that has just stopped has no turn: its runs go on when it runs again.
+      if (!begun && error instanceof ProblemError && error.problem === 'city_not_found') return 0;
       // Nothing of it stands but that it was asked for. Where the city was not to be had it is not the run's fault.
       if (begun) await this.repository.putOff(city.streamId, run);
       const next = begun ? `in ${PUT_OFF_S} s` : 'at the next turn';
