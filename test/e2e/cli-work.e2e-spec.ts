@@ -128,7 +128,7 @@ describe('svc bead', () => {
     const cycle = await run(['bead', 'dep', 'add', first, third]);
     expect([cycle.code, cycle.stderr]).toEqual([4, expect.stringMatching(/^svc bead dep add: conflict: /)]);
     expect(await ok('bead', 'dep', 'remove', third, first)).toContain(`${third} does not depend on ${first}`);
-    expect(await ok('bead', 'reopen', first)).toBe(`${first} is open again\n`);
+    expect(await ok('bead', 'reopen', first)).toBe(`${first} was opened again\n`);
     expect(await ok('bead', 'delete', first, '--hard', '--force')).toBe(`${first} is deleted\n`);
     expect((await other.get(`${CITY}/bead/${first}`)).status).toBe(404);
   });

@@ -79,7 +79,8 @@ function addReopen(bead: Command, io: Io): void {
     await each(context, ids, async (id) => {
       const params = { path: { cityName: city, id }, header };
       const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/bead/{id}/reopen', { params, signal }));
-      await told(context, id, data, 'is open again');
+      // What its run finds of it may have closed it again: how it is the answer does not say.
+      await told(context, id, data, 'was opened again');
     });
   });
 }
