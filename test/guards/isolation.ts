@@ -68,6 +68,22 @@ export const ISOLATION: readonly Guard[] = [
     name: 'writes no settings of the kernel',
   },
   {
+    guard: 'A shortage of the moment at which a service starts leaves no settings of the kernel open.',
+    file: 'src/platform/isolation/bubblewrap.ts',
+    find: 'if (error instanceof OfAMoment) throw error;\n',
+    replace: '',
+    test: 'src/platform/isolation/bubblewrap.spec.ts',
+    name: 'stay open on no host that is out of something',
+  },
+  {
+    guard: 'A shortage of the moment at which a service starts takes no walls away.',
+    file: 'src/platform/isolation/isolation.ts',
+    find: 'if (error instanceof OfAMoment)',
+    replace: 'if (why.length < 0)',
+    test: 'src/platform/isolation/isolation.spec.ts',
+    name: 'out of something just now',
+  },
+  {
     guard: 'Nothing is made elsewhere on the host while a line begins beside an agent that runs.',
     file: 'src/platform/isolation/bubblewrap.ts',
     find: 'const isBeside = isEntered || placed',

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { spawnAgent, type AgentProcess } from '../runtime/spawn.js';
-import { Bubblewrap } from './bubblewrap.js';
+import { Bubblewrap, OfAMoment } from './bubblewrap.js';
 import { identityOf } from './held.js';
 import { hostFileFault, readHostFile } from './host-file.js';
 import type { Mount } from './mounts.js';
@@ -82,13 +82,30 @@ describe('a sandbox without a network', () => {
   });
 });
 
-(process.getuid!() === 0 ? it : it.skip)('is made, and says so, where settings of the kernel cannot be covered', async () => {
-  const runs = 'while [ "$1" != -- ]; do shift; done; shift; exec "$@"\n';
-  await writeFile(path.join(root, 'bwrap'), `#!/bin/sh\ncase "$*" in */proc/sys*) exit 1;; esac\n${runs}`, { mode: 0o755 });
-  const fake = await Bubblewrap.tryOn(LIMITS, path.join(root, 'own'), path.join(root, 'bwrap'));
-  expect(fake.leavesKernel).toBe(true);
-  const { args } = await fake.sandbox([own()], '').enter({ command: '/bin/true', args: [], cwd: '/', env });
-  expect(args).not.toContain('/proc/sys');
+(process.getuid!() === 0 ? describe : describe.skip)('settings of the kernel', () => {
+  /** A host that says this, as bubblewrap tells it, where they are to be covered. */
+  async function on(says: string): Promise<Bubblewrap> {
+    const runs = 'while [ "$1" != -- ]; do shift; done; shift; exec "$@"\n';
+    await writeFile(path.join(root, 'bwrap'), `#!/bin/sh\ncase "$*" in */proc/sys*) ${says};; esac\n${runs}`, { mode: 0o755 });
+    return Bubblewrap.tryOn(LIMITS, path.join(root, 'own'), path.join(root, 'bwrap'));
+  }
+
+  it('stay open, which is said, where the host does not let them be covered', async () => {
+    const fake = await on(`echo "bwrap: Can't remount readonly on /newroot/proc/sys: Operation not permitted" >&2; exit 1`);
+    expect(fake.leavesKernel).toBe(true);
+    const { args } = await fake.sandbox([own()], '').enter({ command: '/bin/true', args: [], cwd: '/', env });
+    expect(args).not.toContain('/proc/sys');
+  });
+
+  // Guard: a shortage of the moment at which a service starts leaves nothing open for as long as it runs.
+  it.each([
+    'echo "bwrap: Creating new namespace failed: Resource temporarily unavailable" >&2; exit 1',
+    `echo "bwrap: Can't bind mount /oldroot/proc/sys on /newroot/proc/sys: Cannot allocate memory" >&2; exit 1`,
+  ])('stay open on no host that is out of something: %s', async (says) => {
+    await expect(on(says)).rejects.toThrow(OfAMoment);
+    const once = await on(`test -e "\${0%/*}/said" || { touch "\${0%/*}/said"; ${says}; }`);
+    expect(once.leavesKernel).toBe(false);
+  });
 });
 
 (bubblewrap === undefined ? describe.skip : describe)('a sandbox of bubblewrap', () => {

@@ -3,6 +3,7 @@ import { readFile, readlink, realpath } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { StartError, type Program, type Sandbox } from '../runtime/port.js';
 import { isProgram, programsNamed } from '../runtime/programs.js';
+import { isHostShort } from '../runtime/shortages.js';
 import { etcArguments } from './etc.js';
 import { GIVE_NAMES } from './given-names.js';
 import type { HostRules } from './host-file.js';
@@ -36,6 +37,9 @@ const OUTSIDE = `trap '' ${SIGNALS.replaceAll(',', ' ')}; test -z "$0" || echo 0
 const INSIDE = `${GIVE_NAMES}exec "$@"`;
 const OURS = /^SVC_/;
 const NAME = /^[A-Za-z_]\w*$/;
+
+/** The host has no process, memory or time left just now: that says nothing of what it allows. */
+export class OfAMoment extends Error {}
 
 interface Walls {
   readonly mounts: readonly Placed[];
@@ -72,7 +76,7 @@ export class Bubblewrap {
    *
    * @param directory of this service alone: what sandboxes of this host share is kept there
    * @param bwrap another one, for tests
-   * @throws Error that says why this host cannot
+   * @throws Error that says why this host cannot; OfAMoment where it may be able to in another moment
    */
   static async tryOn(limits: HostRules['limits'], directory: string, bwrap?: string): Promise<Bubblewrap> {
     const found = await Promise.all(TOOLS.map(async (tool) => [tool, await toolAt(tool)] as const));
@@ -83,8 +87,7 @@ export class Bubblewrap {
       await ProcessGroups.tryOn(limits),
     );
     bubblewrap.#kernel = await kernelArguments();
-    // Once more: for as long as this process lives.
-    if (!(await bubblewrap.#makes()) && !(await bubblewrap.#makes())) {
+    if (!(await bubblewrap.#allows())) {
       bubblewrap.#leavesKernel = bubblewrap.#kernel.length > 0;
       bubblewrap.#kernel = [];
       await bubblewrap.#try();
@@ -107,6 +110,18 @@ export class Bubblewrap {
     return this.#try(undefined, isNested).then(
       () => true,
       () => false,
+    );
+  }
+
+  /** Tried twice: what comes of it stands for as long as this process lives. @throws OfAMoment */
+  async #allows(): Promise<boolean> {
+    if (await this.#makes()) return true;
+    return this.#try().then(
+      () => true,
+      (error: unknown) => {
+        if (error instanceof OfAMoment) throw error;
+        return false;
+      },
     );
   }
 
@@ -151,8 +166,10 @@ export class Bubblewrap {
     try {
       await promisify(execFile)(command, args, { timeout: PROBE_MS, killSignal: 'SIGKILL', env });
     } catch (error) {
-      const { stderr = '', code } = error as Error & { stderr?: string; code?: unknown };
-      throw new Error(stderr.trim().split('\n').at(-1) || `bubblewrap ends with ${String(code)}`, { cause: error });
+      const { stderr = '', code, killed } = error as Error & { stderr?: string; code?: unknown; killed?: boolean };
+      const said = stderr.trim().split('\n').at(-1) || `bubblewrap ends with ${String(code)}`;
+      const isPassing = PASSING.test(said) || isHostShort(error) || killed === true;
+      throw new (isPassing ? OfAMoment : Error)(said, { cause: error });
     }
   }
 

@@ -3,10 +3,11 @@ import { once } from 'node:events';
 import { mkdir, mkdtemp, readdir, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { USER_NUMBERS, USERS_OF_HOST } from '../../../test/support/user-numbers.js';
 import { AppConfig, loadConfig, type Config } from '../config/config.js';
 import type { AppLogger } from '../logging/logger.js';
+import { Bubblewrap, OfAMoment } from './bubblewrap.js';
 import { Isolation } from './isolation.js';
 import type { Mount } from './mounts.js';
 import { isolationOf } from './testing/isolation.js';
@@ -24,6 +25,18 @@ describe('isolation that the operator asks for', () => {
       `SVC_RUNNER_ISOLATION=users cannot be had on this host: ${why}`,
     );
     expect((await isolationOf(data, 'none').found()).kind).toBe('none');
+  });
+
+  // Guard: nobody's agents run without walls for as long as a process lives because its host was out of something when that began.
+  it('keeps the process from starting where the host is out of something just now', async () => {
+    const tried = jest.spyOn(Bubblewrap, 'tryOn').mockRejectedValue(new OfAMoment('bwrap: fork: Resource temporarily unavailable'));
+    try {
+      await expect(isolationOf(data, 'auto').onApplicationBootstrap()).rejects.toThrow(
+        'which isolation this host allows cannot be found out just now: bwrap: fork: Resource temporarily unavailable',
+      );
+    } finally {
+      tried.mockRestore();
+    }
   });
 
   it('takes no numbers of the system, and none that mean nobody', async () => {

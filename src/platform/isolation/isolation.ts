@@ -4,7 +4,7 @@ import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } f
 import { AppConfig } from '../config/config.js';
 import { AppLogger } from '../logging/logger.js';
 import type { Sandbox } from '../runtime/port.js';
-import { Bubblewrap } from './bubblewrap.js';
+import { Bubblewrap, OfAMoment } from './bubblewrap.js';
 import { CityWay } from './city-way.js';
 import { hostFileOf, readHostFile, type HostRules } from './host-file.js';
 import { asLentUser, endLeft, type LentWork } from './lent-user.js';
@@ -92,7 +92,7 @@ export class Isolation implements OnApplicationBootstrap, OnApplicationShutdown 
   /**
    * Looked for once a process.
    *
-   * @throws Error when the isolation that the operator wants cannot be had, or the host's file is wrong
+   * @throws Error when the isolation that the operator wants cannot be had, the host's file is wrong, or the host is out of something just now
    */
   found(): Promise<Found> {
     return (this.#found ??= this.#find());
@@ -179,6 +179,9 @@ export class Isolation implements OnApplicationBootstrap, OnApplicationShutdown 
         return { kind, why: undefined, rules, [kind]: await this.#tried(kind, rules) };
       } catch (error) {
         const said = error instanceof Error ? error.message : String(error);
+        // What is found stands for as long as this process lives, and none of this host's cities is to be open to others for a moment's sake.
+        if (error instanceof OfAMoment)
+          throw new Error(`which isolation this host allows cannot be found out just now: ${said}`, { cause: error });
         if (wanted !== 'auto') throw new Error(`SVC_RUNNER_ISOLATION=${wanted} cannot be had on this host: ${said}`, { cause: error });
         // An operator who has named no numbers for it does not miss it.
         if (kind === 'bubblewrap' || rules.users !== undefined) why.push(said);
