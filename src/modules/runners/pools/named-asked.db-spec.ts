@@ -250,6 +250,42 @@ describe('a session whose name stands for another agent, and that has not been t
     expect(await fixture.pass()).toMatchObject([{ do: 'undrain', pk: old.pk }]);
     expect(await fixture.row(old.pk)).toMatchObject({ state: 'active', stop_request: null, wake_request: null });
   });
+
+  // Guard: a process that somebody has asked for runs already, and is not followed by another one for that.
+  it.each([
+    ['runs', running()],
+    ['is being started', () => fixture.set(old.pk, { state: 'creating', runner_id: 'r1', generation: 1, wake_request: null })],
+  ])('%s: it is not started once more where its name stands for its agent again before anybody has looked', async (_, before) => {
+    await before();
+    name('other');
+    expect(await ask().wake()).toMatchObject({ decision: 'after_stop' });
+    name('worker');
+    expect(await fixture.pass()).toMatchObject([{ do: 'granted', pk: old.pk }]);
+    expect(await fixture.row(old.pk)).toMatchObject({ stop_request: null, wake_request: null });
+    expect(await fixture.settle()).toEqual([]);
+  });
+
+  // Guard: what a start was for that comes to nothing is for the next one, whoever ends first.
+  it.each([
+    ['has never run', { wake_request: 'create' }],
+    ['has not run again', { wake_request: 'restart', ready_at: new Date(0), failed_starts: 1 }],
+    ['was on a worker that is gone', { wake_request: 'failover' }],
+  ])('could not be started, and %s: the next one runs', async (_, more) => {
+    await fixture.set(old.pk, { state: 'asleep', generation: 1, ...more });
+    name('other');
+    expect(await next()).toMatchObject({ wake_request: 'explicit' });
+  });
+
+  it.each([
+    ['is to be started elsewhere', { wake_request: 'handover', ready_at: new Date(0) }],
+    ['is to go on after its turn has crashed', { wake_request: 'restart', ready_at: new Date(0) }],
+    ['was to run for work', { wake_request: 'work' }],
+  ])('%s: nobody has asked for the next one', async (_, more) => {
+    await fixture.set(old.pk, { state: 'asleep', generation: 1, ...more });
+    name('other');
+    await fixture.settle();
+    expect(await fixture.open()).toEqual([]);
+  });
 });
 
 describe.each([

@@ -23,7 +23,7 @@ import { STAYS, stopWish } from '../../sessions/session-store/session-stops.js';
 import { NUDGE_LIFETIME_MS, nudgeText } from './nudge-text.js';
 import type { Ending, PoolDecision, PoolSession } from './pool-facts.js';
 import { givesName, isAsPlanned, lockPlanned } from './pool-locks.js';
-import { emptyRun, without } from './pool-patches.js';
+import { emptyRun, MENDED, without } from './pool-patches.js';
 import { handOver, wantedAfter } from './pool-succession.js';
 import { PoolStateRepository } from './pool-state.repository.js';
 import { RefusedStarts } from './refused-starts.js';
@@ -96,13 +96,15 @@ export class PoolExecutor {
       }
       case 'drain':
         return this.#drain(carrying, decision, row);
-      case 'undrain': {
+      case 'undrain':
         await changes.move(row, 'undrain', {
           reason: null,
           set: { ...STAYS, metadata: without(row, 'empty_run', 'empty_for', 'empty_end') },
         });
         return 'done';
-      }
+      case 'granted':
+        await changes.patch(row, { wake_request: null, wake_requested_at: null });
+        return 'done';
       case 'close':
         return this.#close(carrying, decision, row);
       case 'unquarantine':
@@ -132,17 +134,12 @@ export class PoolExecutor {
     }
   }
 
-  /** As if nothing had gone wrong yet: that was with another configuration. */
   async #mended({ changes }: Carrying, row: SessionRow): Promise<Carried> {
-    const set = {
-      ...{ not_before: null, quarantined_until: null, circuit_until: null, crashes: [], restarts: [], churns: 0 },
-      ...{ failed_starts: 0, losses: null, failure: null, tried_hash: null },
-    };
     if (row.state === 'quarantined' || row.state === 'failed-create') {
-      await changes.move(row, 'wake', { reason: null, set });
+      await changes.move(row, 'wake', { reason: null, set: MENDED });
       return 'done';
     }
-    const after = await changes.patch(row, { ...set, reason: null });
+    const after = await changes.patch(row, { ...MENDED, reason: null });
     const payload = { session_id: row.id, from: row.state, to: row.state, generation: row.generation, reason: 'configuration' };
     if (row.wake_request !== null) changes.emit(event(SessionWakeRequested, { ...changes.facts(after), payload }));
     return 'done';

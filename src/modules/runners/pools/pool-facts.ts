@@ -153,6 +153,8 @@ export type PoolDecision =
       readonly empty?: readonly EmptyFor[];
     }
   | { readonly do: 'undrain'; readonly pk: number }
+  /** Somebody has asked for the next one of its name, which it is itself again: it runs. */
+  | { readonly do: 'granted'; readonly pk: number }
   | {
       readonly do: 'close';
       readonly pk: number;

@@ -13,3 +13,17 @@ export function emptyRun(row: SessionRow, empty: readonly EmptyFor[] | undefined
   const how: Record<string, string> = row.state === 'asleep' && row.reason !== null ? { empty_end: row.reason } : {};
   return { metadata: { ...row.metadata, empty_run: new Date(now).toISOString(), empty_for: empty.join(','), ...how } };
 }
+
+/** As if nothing had gone wrong yet: that was with another configuration. */
+export const MENDED = {
+  not_before: null,
+  quarantined_until: null,
+  circuit_until: null,
+  crashes: [],
+  restarts: [],
+  churns: 0,
+  failed_starts: 0,
+  losses: null,
+  failure: null,
+  tried_hash: null,
+} as const satisfies SessionPatch;

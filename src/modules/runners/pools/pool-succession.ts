@@ -4,18 +4,25 @@ import type { MessageQueue } from '../../sessions/messages/message-queue.service
 import type { NamedSessions } from '../../sessions/session-names/named-sessions.service.js';
 import type { SessionChanges } from '../../sessions/session-store/session-changes.js';
 import type { SessionRow } from '../../sessions/session-store/session-row.js';
-import type { WakeRequest } from '../../sessions/session-store/session-states.js';
+import { isAsked, type WakeRequest } from '../../sessions/session-store/session-states.js';
 import type { PoolDecision } from './pool-facts.js';
 import type { PoolStateRepository } from './pool-state.repository.js';
 
-/** People and programs ask for a session to run so; what else wakes one is decided anew for the next. */
-const ASKED: ReadonlySet<WakeRequest> = new Set(['explicit', 'reset']);
+/** As what a session is wanted whose start, or whose process, has gone wrong. */
+const AGAIN: ReadonlySet<WakeRequest> = new Set(['create', 'restart', 'failover', 'handover']);
 
 type Draining = Pick<PoolDecision & { do: 'drain' }, 'reason' | 'wake'>;
 
 /** Why a session that is told to end is wanted after that. A start that comes to nothing has used up what it was for, which the next one of the name is then to run for. */
 export function wantedAfter(row: Pick<SessionRow, 'state' | 'wake_request'>, { reason, wake }: Draining): WakeRequest | undefined {
   return wake ?? (reason === 'reconfigured' && row.state === 'creating' && row.wake_request === null ? 'explicit' : undefined);
+}
+
+/** The same of one that has ended by itself meanwhile. */
+function askedOf({ wake_request: asked, generation, ready_at, failed_starts }: SessionRow): WakeRequest | undefined {
+  if (isAsked(asked)) return asked;
+  const cameToNothing = generation > 0 && (ready_at === null || failed_starts > 0);
+  return asked !== null && AGAIN.has(asked) && cameToNothing ? 'explicit' : undefined;
 }
 
 interface Rooms {
@@ -34,9 +41,9 @@ export async function handOver(
   row: SessionRow,
   { repository, messages, named }: Rooms,
 ): Promise<void> {
-  const { named_identity: identity, wake_request: asked } = row;
+  const { named_identity: identity } = row;
   if (identity === null) return;
-  const wake = (await messages.hasForNext(changes, row)) ? 'message' : asked !== null && ASKED.has(asked) ? asked : undefined;
+  const wake = (await messages.hasForNext(changes, row)) ? 'message' : askedOf(row);
   if (wake === undefined) return;
   await repository.savepoint(changes.tx);
   try {

@@ -1,6 +1,7 @@
 import { DRIFT_REASON, driftStep, type DriftFacts } from '../../sessions/launch/drift.js';
 import type { EmptyFor } from '../../sessions/session-store/empty-runs.js';
 import { endedByItself, endsOnlyByHand, FAILED_KEPT_MS, PRODUCTIVE_MS } from '../../sessions/session-store/session-rest.js';
+import { isAsked } from '../../sessions/session-store/session-states.js';
 import type { OfferedBead, PoolAgent, PoolDecision, PoolFacts, PoolNamed, PoolSession } from './pool-facts.js';
 import { share, type AgentSettings } from '../../sessions/session-store/settings.js';
 import { timerDecision, type Blocker } from './timer-decision.js';
@@ -93,6 +94,8 @@ function withProcess(session: PoolSession, context: SessionContext, facts: PoolF
       : {};
   if (orphaned !== undefined) return { decision: { do: 'drain', pk, reason: orphaned, ms: drainMs } };
   if (blocked !== undefined) return { decision: { do: 'drain', pk, reason: 'suspended', ms: drainMs } };
+  // Kept, it would start it once more after its end. What else of it is due comes with the next look.
+  if (isAsked(session.wake) && (state === 'active' || state === 'creating')) return { decision: { do: 'granted', pk }, at: now + 1_000 };
   if (state !== 'active' || !session.live) return startDeadline === undefined ? {} : { at: startDeadline };
   if (session.drifted && driftStep(driftFacts(session, facts)) === 'restart_now')
     return { decision: { do: 'drain', pk, reason: DRIFT_REASON, ms: facts.settings.driftDrainMs, wake: 'drift' } };

@@ -44,11 +44,20 @@ describe('a process that has ended by itself', () => {
       { queued: true },
       { reason: 'rate_limit', set: { wake_request: 'restart', not_before: inSeconds(1800) } },
     ],
+    ['crashed in a turn, and asked for', 'crashed', { wake_request: 'explicit' }, { inTurn: true }, { set: { wake_request: 'explicit' } }],
+    ['crashed, wanted for work', 'crashed', { wake_request: 'work' }, {}, { reason: 'crashed', set: { wake_request: 'restart' } }],
+    ['limited, and asked for', 'rate_limited', { wake_request: 'reset' }, { inTurn: true }, { set: { wake_request: 'reset' } }],
     ['not signed in', 'auth_required', {}, { queued: true }, { reason: 'auth-required', set: {} }],
     ['stopped, and not wished any more', 'stopped', {}, {}, { reason: 'exited', set: { wake_request: 'restart' } }],
   ] as const)('%s', (_, cause, session, more, expected) => {
     const decision = afterExit(row(session as Partial<SessionRow>), { cause }, facts(more));
     expect(decision).toMatchObject({ to: 'asleep', ...expected });
+  });
+
+  it('is asked for still when it is quarantined', () => {
+    const crashes = [ago(3000), ago(2000), ago(1000), ago(500)];
+    const decision = afterExit(row({ crashes, wake_request: 'explicit' }), { cause: 'crashed' }, facts());
+    expect(decision).toMatchObject({ to: 'quarantined', set: { wake_request: 'explicit' } });
   });
 
   it('is no crash when it was limited', () => {

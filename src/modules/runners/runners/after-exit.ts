@@ -2,7 +2,7 @@ import type { Exit, StartFailure } from '../../../platform/runtime/port.js';
 import { doubled } from '../../../platform/time/doubled.js';
 import { MAX_FAILED_STARTS } from '../../sessions/session-store/session-rest.js';
 import type { SessionPatch, SessionRow } from '../../sessions/session-store/session-row.js';
-import { CLOSE_CODES, type CloseCode, type SleepReason, type WakeRequest } from '../../sessions/session-store/session-states.js';
+import { CLOSE_CODES, isAsked, type CloseCode, type SleepReason, type WakeRequest } from '../../sessions/session-store/session-states.js';
 import { share } from '../../sessions/session-store/settings.js';
 
 /** What becomes of a session whose process is confirmed dead. Pure: the transaction that applies it reads the facts under the row's lock. */
@@ -207,9 +207,9 @@ interface Sleeping {
   readonly set?: SessionPatch;
 }
 
-/** Asleep, and awake again for a reason of its own, for a wish that came meanwhile, or for what waits in its queue. */
+/** Asleep, and awake again for somebody who has asked for that, for a reason of its own, for another wish that came meanwhile, or for what waits in its queue. */
 function asleep(row: SessionRow, facts: Pick<ExitFacts, 'queued' | 'now'>, reason: string, { wake, inMs, set = {} }: Sleeping): Decision {
-  const why = wake ?? row.wake_request ?? (facts.queued ? 'message' : undefined);
+  const why = wished(row, wake) ?? row.wake_request ?? (facts.queued ? 'message' : undefined);
   return {
     to: 'asleep',
     reason,
@@ -219,6 +219,11 @@ function asleep(row: SessionRow, facts: Pick<ExitFacts, 'queued' | 'now'>, reaso
       ...(inMs === undefined ? {} : { not_before: new Date(facts.now.getTime() + inMs) }),
     },
   };
+}
+
+/** What somebody has asked for outlives why it is started again: the next one of its name may be what is started. */
+function wished({ wake_request: asked }: SessionRow, wake: WakeRequest | undefined): WakeRequest | undefined {
+  return isAsked(asked) ? asked : wake;
 }
 
 function wakes(wake_request: WakeRequest, wake_requested_at: Date): SessionPatch {
@@ -239,7 +244,8 @@ function crashed(row: SessionRow, facts: ExitFacts, settings: ExitSettings): Dec
   const wake = row.state === 'active' && (worked(facts) || row.wake_request !== null) ? 'restart' : undefined;
   if (crashes.length >= settings.maxCrashes) {
     const quarantined_until = new Date(facts.now.getTime() + settings.quarantineMs);
-    const again = wake === undefined ? {} : wakes(wake, facts.now);
+    const why = wished(row, wake);
+    const again = why === undefined ? {} : wakes(why, facts.now);
     return { to: 'quarantined', reason: 'quarantine', set: { crashes, quarantined_until, ...again } };
   }
   return asleep(row, facts, 'crashed', { wake, inMs: backoffMs(crashes.length), set: { crashes } });

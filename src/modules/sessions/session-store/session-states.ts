@@ -79,6 +79,11 @@ const WAKE_REQUESTS = [
 ] as const;
 export type WakeRequest = (typeof WAKE_REQUESTS)[number];
 
+/** People and programs ask for a session to run so; what else wakes one is decided anew for the next one of its name. */
+export function isAsked(wish: WakeRequest | null): wish is 'explicit' | 'reset' {
+  return wish === 'explicit' || wish === 'reset';
+}
+
 /** What a runner is asked to do with a session's process. */
 export const STOP_REQUESTS = ['sleep', 'suspend', 'drain', 'kill', 'reset', 'close', 'handover'] as const;
 export type StopRequest = (typeof STOP_REQUESTS)[number];
