@@ -339,6 +339,22 @@ export const SUPPLY_GUARDS: readonly Guard[] = [
     name: 'not started once more where its name stands for its agent again before',
   },
   {
+    guard: 'What a session has of conversations that ends for the next one of its name has that one made.',
+    file: 'src/modules/runners/pools/pool-succession.ts',
+    find: 'if (wake === undefined && !(await changes.leaves(row))) return;',
+    replace: 'if (wake === undefined) return;',
+    test: 'src/modules/runners/pools/named-agents.db-spec.ts',
+    name: 'what the old one has of conversations',
+  },
+  {
+    guard: 'The next one of a name has the conversations of the one that ends for it.',
+    file: 'src/modules/sessions/session-names/named-sessions.service.ts',
+    find: 'await changes.replace(before, after);',
+    replace: '',
+    test: 'src/modules/runners/pools/named-agents.db-spec.ts',
+    name: 'what the old one has of conversations',
+  },
+  {
     guard: 'What a session was started for that ends for the next one of its name before it runs is for that one.',
     file: 'src/modules/runners/pools/pool-succession.ts',
     find: "reason === 'reconfigured' && row.state === 'creating'",

@@ -78,6 +78,39 @@ it('nobody begins the next one of a name on demand that nobody has asked for', a
   expect(await fixture.open()).toEqual([]);
 });
 
+// Guard: who writes into a conversation that a name has finds the name there.
+it.each([
+  ['on_demand', false],
+  ['always', true],
+] as const)('what the old one has of conversations is there for the next one, which nobody starts for that (%s)', async (mode, runs) => {
+  await fixture.pass();
+  const old = await front();
+  await fixture.set(old.pk, { state: 'asleep', wake_request: null });
+  const replaced: string[] = [];
+  fixture.a.sessions.onLeft((_changes, row) => Promise.resolve(row.pk === old.pk));
+  fixture.a.sessions.onReplaced((_changes, before, after) => Promise.resolve(void replaced.push(`${before.id} ${after.id}`)));
+  name('other', mode);
+  await fixture.settle();
+  expect(await fixture.row(old.pk)).toMatchObject({ state: 'closed', close_code: 'reconfigured' });
+  const next = await front();
+  expect(next).toMatchObject({ agent: 'other', named_identity: 'front', state: 'asleep', wake_request: runs ? 'named' : null });
+  expect(replaced).toEqual([`${old.id} ${next.id}`]);
+});
+
+it('a message from outside that waits goes to the next one', async () => {
+  await fixture.pass();
+  const old = await front();
+  await fixture.set(old.pk, { state: 'asleep', wake_request: null });
+  await fixture.within(old.pk, (changes, row) =>
+    fixture.a.queue.enqueue(changes, row, { body: 'hello', source: 'external', sender: 'extmsg:slack', reference: 'd-1' }),
+  );
+  name('other', 'on_demand');
+  await fixture.settle();
+  const next = await front();
+  expect(next).toMatchObject({ agent: 'other', wake_request: 'message' });
+  expect(await fixture.statuses(next.pk)).toEqual(['queued']);
+});
+
 describe('what was sent to the old one and waits', () => {
   const queued = async (pk: number): Promise<string[]> =>
     (

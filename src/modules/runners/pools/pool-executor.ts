@@ -209,7 +209,7 @@ export class PoolExecutor {
     return 'done';
   }
 
-  /** What was sent to one whose name stands for another agent by now, and was not delivered, is for the session that takes its place; so is a wish that it runs. */
+  /** What was sent to one whose name stands for another agent by now, and was not delivered, is for the session that takes its place; so are its conversations, and a wish that it runs. */
   async end(
     { changes, config }: Pick<Carrying, 'changes' | 'config'>,
     row: SessionRow,

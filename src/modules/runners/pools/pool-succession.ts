@@ -33,7 +33,8 @@ interface Rooms {
 
 /**
  * Makes the next session of a name, right before the one that has it ends, where something was sent to that one and waits, or somebody has asked for it to run: the next
- * one gets it, and runs. Where it cannot be made, messages fail with their session.
+ * one gets it, and runs. Where that one has conversations, the next one has them, and sleeps until something comes. Where it cannot be made, messages fail with their
+ * session, and its conversations are nobody's.
  */
 export async function handOver(
   changes: SessionChanges,
@@ -44,10 +45,11 @@ export async function handOver(
   const { named_identity: identity } = row;
   if (identity === null) return;
   const wake = (await messages.hasForNext(changes, row)) ? 'message' : askedOf(row);
-  if (wake === undefined) return;
+  if (wake === undefined && !(await changes.leaves(row))) return;
   await repository.savepoint(changes.tx);
   try {
-    await messages.handOver(changes, row, await named.succeed(changes, config, identity, row, { wake }));
+    const how = wake === undefined ? { asleep: true } : { wake };
+    await messages.handOver(changes, row, await named.succeed(changes, config, identity, row, how));
   } catch (error) {
     if (!(error instanceof ProblemError)) throw error;
     await repository.rollback(changes.tx);

@@ -174,8 +174,8 @@ export class MessageQueue implements OnModuleInit {
 }
 
 const EXPIRED_AT_ONCE = 100;
-/** Sources of what somebody has sent to whoever bears a name. Waits, nudges and conversations are a session's own. */
-const SENT = ['message', 'submit'] as const satisfies readonly MessageSource[];
+/** Sources of what somebody has sent to whoever bears a name, as whose conversations are. Waits and nudges are a session's own. */
+const SENT = ['message', 'submit', 'external'] as const satisfies readonly MessageSource[];
 
 /** A process is there, and nobody wants it to end. */
 function takes({ state, live, stop_request }: SessionRow): boolean {

@@ -13,6 +13,8 @@ export interface Materializing {
   readonly wake?: string;
   /** Parked from the start. */
   readonly suspended?: boolean;
+  /** There, and started once something is for it. */
+  readonly asleep?: boolean;
 }
 
 /** The sessions that a configuration gives a name of their own. */
@@ -65,6 +67,7 @@ export class NamedSessions {
       named_identity: identity,
       created_by: actor,
       ...(how.suspended === true ? { state: 'suspended', reason: 'user-hold' } : {}),
+      ...(how.asleep === true ? { state: 'asleep' } : {}),
       ...(how.wake === undefined ? {} : { wake_request: how.wake }),
     });
     if (bearer !== undefined) await changes.replace(bearer, created);
@@ -72,8 +75,8 @@ export class NamedSessions {
   }
 
   /**
-   * Makes the session that takes the place of one that is about to end, which loses its names first. The caller has locked it, what it has
-   * of conversations, and the names (`lockNames`).
+   * Makes the session that takes the place of one that is about to end, which loses its names first, and what it has of conversations. The
+   * caller has locked it, those, and the names (`lockNames`).
    *
    * @throws ProblemError as `materialize`
    */
@@ -85,7 +88,9 @@ export class NamedSessions {
     how: Materializing,
   ): Promise<SessionRow> {
     await this.names.freeAll(changes.tx, before.pk);
-    return this.materialize(changes, config, identity, how);
+    const after = await this.materialize(changes, config, identity, how);
+    await changes.replace(before, after);
+    return after;
   }
 
   /** The sessions that bear configured names, as it is committed: who makes several may have to replace them. */

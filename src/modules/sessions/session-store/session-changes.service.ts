@@ -14,6 +14,7 @@ import {
   SessionChanges,
   type EndingReaction,
   type EndReaction,
+  type LeftReaction,
   type MoveReaction,
   type ReplaceReaction,
   type SessionCity,
@@ -35,6 +36,7 @@ export class SessionChangesService {
     moved: [] as MoveReaction[],
     ended: [] as EndReaction[],
     replaced: [] as ReplaceReaction[],
+    left: [] as LeftReaction[],
   } satisfies SessionReactions;
   #telling: SessionTelling | undefined;
 
@@ -64,6 +66,11 @@ export class SessionChangesService {
   /** Adds what another family does when a configured name gets another session. */
   onReplaced(reaction: ReplaceReaction): void {
     this.#reactions.replaced.push(reaction);
+  }
+
+  /** Adds what another family has of a session that goes to the next one of its name. */
+  onLeft(reaction: LeftReaction): void {
+    this.#reactions.left.push(reaction);
   }
 
   /** Who says what sessions look like: their events carry it. Every process that changes sessions has one. */

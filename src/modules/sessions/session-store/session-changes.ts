@@ -68,6 +68,9 @@ export type MoveReaction = (changes: SessionChanges, before: SessionRow, after: 
 /** Runs in the transaction that made a session in the place of another that had its name and cannot go on. */
 export type ReplaceReaction = (changes: SessionChanges, before: SessionRow, after: SessionRow) => Promise<void>;
 
+/** Whether a session has something that goes to the next one of its name. */
+export type LeftReaction = (changes: SessionChanges, row: SessionRow) => Promise<boolean>;
+
 /** Locks what several sessions have that are about to end. */
 export type EndingReaction = (changes: SessionChanges, pks: readonly number[]) => Promise<void>;
 
@@ -76,6 +79,7 @@ export interface SessionReactions {
   readonly moved: readonly MoveReaction[];
   readonly ended: readonly EndReaction[];
   readonly replaced: readonly ReplaceReaction[];
+  readonly left: readonly LeftReaction[];
 }
 
 /**
@@ -193,6 +197,12 @@ export class SessionChanges {
   /** One has been made under the name of another, which keeps nothing that the name stands for. */
   async replace(before: SessionRow, after: SessionRow): Promise<void> {
     for (const react of this.reactions.replaced) await react(this, before, after);
+  }
+
+  /** Whether one that is about to end has something that the next one of its name is to have, whether that runs or not. */
+  async leaves(row: SessionRow): Promise<boolean> {
+    for (const react of this.reactions.left) if (await react(this, row)) return true;
+    return false;
   }
 
   /** Gives a session another name of a kind. @throws ProblemError conflict when somebody else has it. */

@@ -138,8 +138,8 @@ export interface NewSession {
   readonly options?: Readonly<Record<string, string>>;
   readonly metadata?: Readonly<Record<string, string>>;
   readonly work_dir?: string;
-  /** `suspended` for one that is parked before it ever ran; `start-pending` unless said. */
-  readonly state?: 'start-pending' | 'suspended';
+  /** `suspended` for one that is parked before it ever ran, `asleep` for one that something may wake; `start-pending` unless said. */
+  readonly state?: 'start-pending' | 'asleep' | 'suspended';
   readonly reason?: string;
   /** Why it is to be started at once; without it the session waits for somebody to wake it. */
   readonly wake_request?: string;

@@ -65,3 +65,20 @@ it('of sessions that end together has their conversations in the order of their 
   const { rows } = await sql`select status from extmsg_bindings order by pk`.execute(fixture.db);
   expect(rows).toEqual([{ status: 'ended' }, { status: 'ended' }]);
 });
+
+// Guard: a name keeps its conversations where its session is followed by another one.
+it('of a session that is followed by the next one of its name has its conversations go to that one', async () => {
+  const [before, after] = [await fixture.session('asleep'), await fixture.session('asleep')];
+  await bound('first', before.pk);
+  const left = await fixture.a.sessions.runInAnyState(fixture.city, 'tester', async (changes) => {
+    await changes.lockAll([before.pk], [before.pk]);
+    const [row, next] = [(await changes.lock(before.pk))!, (await changes.lock(after.pk))!];
+    const has = [await changes.leaves(row), await changes.leaves(next)];
+    await changes.replace(row, next);
+    await changes.close(row, 'reconfigured');
+    return has;
+  });
+  expect(left).toEqual([true, false]);
+  const { rows } = await sql`select session_pk, status from extmsg_bindings`.execute(fixture.db);
+  expect(rows).toEqual([{ session_pk: after.pk, status: 'active' }]);
+});

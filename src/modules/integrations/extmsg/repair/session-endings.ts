@@ -33,6 +33,7 @@ export class SessionEndings implements OnModuleInit {
       if (how === 'closed') await this.#ended(changes, row);
     });
     this.sessions.onEnding(async (changes, pks) => void (await this.#lockAll(changes, pks)));
+    this.sessions.onLeft(async (changes, row) => (await this.#of(changes, [row.pk])).length > 0);
     this.sessions.onReplaced((changes, before, after) => this.#replaced(changes, before, after));
   }
 
@@ -62,7 +63,14 @@ export class SessionEndings implements OnModuleInit {
     changes.emit(...moved.map((row) => boundEvent({ stream: city.stream, actor }, row)));
   }
 
-  async #lockAll({ tx, city }: SessionChanges, sessionPks: readonly number[]): Promise<number[]> {
+  async #lockAll(changes: SessionChanges, sessionPks: readonly number[]): Promise<number[]> {
+    const pks = await this.#of(changes, sessionPks);
+    await this.conversations.lockAll(changes.tx, pks);
+    return pks;
+  }
+
+  /** The conversations that they have. */
+  async #of({ tx, city }: SessionChanges, sessionPks: readonly number[]): Promise<number[]> {
     const found: number[] = [];
     for (const sessionPk of sessionPks)
       found.push(
@@ -70,8 +78,6 @@ export class SessionEndings implements OnModuleInit {
         ...(await this.groups.conversationsOf(tx, city.streamId, sessionPk)),
         ...(await this.memberships.conversationsOf(tx, city.streamId, sessionPk)),
       );
-    const pks = [...new Set(found)];
-    await this.conversations.lockAll(tx, pks);
-    return pks;
+    return [...new Set(found)];
   }
 }
