@@ -363,6 +363,14 @@ export const SUPPLY_GUARDS: readonly Guard[] = [
     name: 'what a session was started for',
   },
   {
+    guard: 'A name is parked also where its session ends for the next one meanwhile.',
+    file: 'src/modules/sessions/sessions/session-stopping.service.ts',
+    find: 'await byName(() => this.#suspend(city, text, caller))',
+    replace: 'await this.#suspend(city, text, caller)',
+    test: NAMED_ASKED,
+    name: 'a name is parked',
+  },
+  {
     guard: 'One that somebody has parked is not followed by one that runs.',
     file: 'src/modules/runners/pools/session-rules.ts',
     find: "if (orphaned === 'reconfigured' && state === 'suspended') return {};",

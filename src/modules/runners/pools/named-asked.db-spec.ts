@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
 import { ANYBODY } from '../../../contract/principal.js';
 import { Idempotency } from '../../../platform/idempotency/idempotency.js';
 import { IdempotencyRepository } from '../../../platform/idempotency/idempotency.repository.js';
@@ -18,6 +19,7 @@ import type { SessionRow } from '../../sessions/session-store/session-row.js';
 import { SessionRequests } from '../../sessions/sessions/session-requests.service.js';
 import { SessionWaitsRepository } from '../../sessions/sessions/session-waits.repository.js';
 import type { SessionWatch } from '../../sessions/sessions/session-watch.service.js';
+import { SessionStopping } from '../../sessions/sessions/session-stopping.service.js';
 import { SessionWakes } from '../../sessions/sessions/session-wakes.service.js';
 import { agentConfig, poolFixture, type PoolFixture } from './testing/pool-fixture.js';
 
@@ -46,7 +48,7 @@ function name(template: string, mode = 'on_demand'): void {
 }
 
 /** What one asks of the name over HTTP. */
-function ask(text = 'front'): Record<'send' | 'wake' | 'reset', () => Promise<unknown>> {
+function ask(text = 'front'): Record<'send' | 'wake' | 'reset' | 'stop' | 'drain' | 'suspend', () => Promise<unknown>> {
   const { db, city, a } = fixture;
   const read = () => Promise.resolve({ config: fixture.config, revision: 1, hash: '', index: 0 });
   const reads = { known: read, current: read } as unknown as ConfigReadsService;
@@ -60,8 +62,10 @@ function ask(text = 'front'): Record<'send' | 'wake' | 'reset', () => Promise<un
   const watch = { until: (_: number, __: unknown, look: () => Promise<unknown>) => end().then(look) } as unknown as SessionWatch;
   const requests = new SessionRequests(db, reads, suspension, providers, a.sessions, watch, {} as never, idempotency);
   const wakes = new SessionWakes(resolver, a.sessions, requests, a.queue, new SessionWaitsRepository());
+  const stopping = new SessionStopping(resolver, a.sessions, requests, {} as never, reads, {} as never);
   const rows = new MessageQueueRepository();
   const messages = new MessagesService(db, resolver, suspension, a.sessions, a.queue, rows, a.operations, idempotency);
+  const { signal: gone } = new AbortController();
   const resolve = resolver.resolve.bind(resolver);
   const happens = async (): Promise<void> => {
     const change = meanwhile;
@@ -81,7 +85,10 @@ function ask(text = 'front'): Record<'send' | 'wake' | 'reset', () => Promise<un
   return {
     send: () => messages.send(city, text, { message: 'hello' }, undefined, ANYBODY),
     wake: () => wakes.wake(city, text, {} as never, ANYBODY),
-    reset: () => wakes.reset(city, text, undefined, ANYBODY, new AbortController().signal),
+    reset: () => wakes.reset(city, text, undefined, ANYBODY, gone),
+    stop: () => stopping.stop(city, text, ANYBODY, gone),
+    drain: () => stopping.drain(city, text, ANYBODY),
+    suspend: () => stopping.suspend(city, text, ANYBODY, gone),
   };
 }
 const parked = (): Promise<void> => fixture.set(old.pk, { state: 'suspended', wake_request: null });
@@ -294,6 +301,7 @@ describe.each([
   ['reset', false],
   ['wake', true],
   ['reset', true],
+  ['stop', false],
 ] as const)('a %s at the moment in which the session of a name ends for the next one (as it is read: %s)', (what, whileRead) => {
   beforeEach(async () => {
     early = whileRead;
@@ -313,5 +321,34 @@ describe.each([
 
   it('is refused where it was for the one that has ended, by its id', async () => {
     await expect(ask(old.id)[what]()).rejects.toThrow(`session ${old.id} is closed`);
+  });
+});
+
+describe('at the moment in which the session of a name ends for the next one', () => {
+  beforeEach(async () => {
+    await fixture.set(old.pk, { state: 'asleep', wake_request: null });
+  });
+
+  it('a drain is for the next one', async () => {
+    meanwhile = async () => {
+      name('other', 'always');
+      await fixture.settle();
+      await fixture.ready((await fixture.open())[0]!.pk);
+    };
+    await ask().drain();
+    expect(await fixture.open()).toMatchObject([{ agent: 'other', state: 'draining', stop_reason: 'drained' }]);
+  });
+
+  // Guard: a name that somebody parks has no session that runs.
+  it('a name is parked', async () => {
+    meanwhile = async () => {
+      name('other');
+      await fixture.settle();
+      await sql`insert into agents (stream_id, name, base, rig, kind, named)
+        values (${fixture.city.streamId}, 'front', 'front', '', 'agent', true)`.execute(fixture.db);
+    };
+    await ask().suspend();
+    expect(await fixture.open()).toMatchObject([{ agent: 'other', named_identity: 'front', state: 'suspended', reason: 'user-hold' }]);
+    expect(await fixture.settle()).toEqual([]);
   });
 });

@@ -11,6 +11,7 @@ import { agentSettings } from '../session-store/settings.js';
 import { SessionChangesService } from '../session-store/session-changes.service.js';
 import { SessionCommands } from './session-commands.service.js';
 import { isOver, SessionRequests, type AskedProcess } from './session-requests.service.js';
+import { byName, requireItsName } from '../session-names/by-name.js';
 import { SessionResolver } from '../session-names/session-resolver.service.js';
 import type { SessionRow } from '../session-store/session-row.js';
 import { DRAINED_ITSELF, stopWish } from '../session-store/session-stops.js';
@@ -35,17 +36,22 @@ export class SessionStopping {
    *
    * @throws ProblemError session_not_found, ambiguous; illegal_transition while it starts or drains and after its end.
    */
-  async suspend(city: CityScope, text: string, { actor }: Principal, gone: AbortSignal): Promise<void> {
+  async suspend(city: CityScope, text: string, caller: Principal, gone: AbortSignal): Promise<void> {
+    const row = await byName(() => this.#suspend(city, text, caller));
+    await this.requests.confirmed(city, row, gone, isOver(row));
+  }
+
+  async #suspend(city: CityScope, text: string, { actor }: Principal): Promise<SessionRow> {
     const found = await this.resolver.resolve(city, text, { closed: false, materialize: { suspended: true }, actor });
-    const row = await this.changes.run(city, actor, async (changes) => {
+    return this.changes.run(city, actor, async (changes) => {
       const before = await changes.require(found.pk, text);
+      requireItsName(before, text);
       if (before.stop_request === 'close') throw problem('wrong_state', `session ${before.id} is being closed`);
       const wish = before.runner_id === null ? undefined : stopWish(before, 'suspend', { reason: 'user-hold' });
       if (before.state === 'suspended') return wish === undefined ? before : changes.patch(before, wish);
       const set = { ...wish, wake_request: null, wake_requested_at: null };
       return changes.move(before, 'suspend', { reason: 'user-hold', set });
     });
-    await this.requests.confirmed(city, row, gone, isOver(row));
   }
 
   /**
@@ -53,19 +59,25 @@ export class SessionStopping {
    *
    * @throws ProblemError session_not_found, ambiguous; wrong_state when it is closed; unavailable when the turn goes on.
    */
-  async stop(city: CityScope, text: string, { actor }: Principal, gone: AbortSignal): Promise<OKWithIDResponseBody> {
-    const found = await this.resolver.resolve(city, text, { closed: false, materialize: false });
+  async stop(city: CityScope, text: string, caller: Principal, gone: AbortSignal): Promise<OKWithIDResponseBody> {
+    const { pk, id, asked } = await byName(() => this.#interrupt(city, text, caller));
+    if (asked !== undefined) {
+      const outcome = await this.commands.outcome(pk, asked, { ms: this.timings.interruptMs, gone });
+      const going = typeof outcome === 'object' ? outcome.failed : outcome === 'unanswered' ? 'the turn has not ended yet' : undefined;
+      if (going !== undefined) throw problem('unavailable', `session ${id}: ${going}; it was asked to stop and may still do so`);
+    }
+    return { status: 'ok', id };
+  }
+
+  async #interrupt(city: CityScope, text: string, { actor }: Principal): Promise<{ pk: number; id: string; asked: number | undefined }> {
+    const { pk, id } = await this.resolver.resolve(city, text, { closed: false, materialize: false });
     const asked = await this.changes.run(city, actor, async (changes) => {
-      const row = await changes.require(found.pk, text);
+      const row = await changes.require(pk, text);
+      requireItsName(row, text);
       if (row.state === 'closed') throw problem('wrong_state', `session ${row.id} is closed`);
       return row.live ? this.commands.interrupt(changes, row) : undefined;
     });
-    if (asked !== undefined) {
-      const outcome = await this.commands.outcome(found.pk, asked, { ms: this.timings.interruptMs, gone });
-      const going = typeof outcome === 'object' ? outcome.failed : outcome === 'unanswered' ? 'the turn has not ended yet' : undefined;
-      if (going !== undefined) throw problem('unavailable', `session ${found.id}: ${going}; it was asked to stop and may still do so`);
-    }
-    return { status: 'ok', id: found.id };
+    return { pk, id, asked };
   }
 
   /**
@@ -95,11 +107,16 @@ export class SessionStopping {
    *
    * @throws ProblemError session_not_found, ambiguous; illegal_transition while it starts and after its end.
    */
-  async drain(city: CityScope, text: string, { actor, session }: Principal): Promise<OKWithIDResponseBody> {
+  drain(city: CityScope, text: string, caller: Principal): Promise<OKWithIDResponseBody> {
+    return byName(() => this.#drain(city, text, caller));
+  }
+
+  async #drain(city: CityScope, text: string, { actor, session }: Principal): Promise<OKWithIDResponseBody> {
     const found = await this.resolver.resolve(city, text, { closed: false, materialize: false });
     const ms = await this.#drainMs(city, found);
     await this.changes.run(city, actor, async (changes) => {
       const row = await changes.require(found.pk, text);
+      requireItsName(row, text);
       if (row.runner_id === null && row.state !== 'start-pending' && row.state !== 'closed') return;
       const now = await changes.now();
       const wish = stopWish(row, 'drain', { reason: 'drained', deadline: new Date(now.getTime() + ms), now });
