@@ -283,6 +283,15 @@ describe('a session whose name stands for another agent, and that has not been t
     expect(await next()).toMatchObject({ wake_request: 'explicit' });
   });
 
+  it('is asked for while its start is lost with its worker: the next one runs', async () => {
+    await sql`update runners set state = 'lost' where id = 'r1'`.execute(fixture.db);
+    const gone = { runner_id: 'r1', start_deadline: new Date(0), ready_at: new Date(0), wake_request: 'explicit' };
+    await fixture.set(old.pk, { state: 'creating', generation: 2, ...gone });
+    name('other');
+    expect(await fixture.pass()).toMatchObject([{ do: 'lost-start', pk: old.pk }]);
+    expect(await next()).toMatchObject({ wake_request: 'explicit' });
+  });
+
   it.each([
     ['is to be started elsewhere', { wake_request: 'handover', ready_at: new Date(0) }],
     ['is to go on after its turn has crashed', { wake_request: 'restart', ready_at: new Date(0) }],

@@ -19,6 +19,7 @@ import { NamedSessions } from '../../sessions/session-names/named-sessions.servi
 import type { SessionChanges } from '../../sessions/session-store/session-changes.js';
 import { churnMs, endedByItself, PRODUCTIVE_MS } from '../../sessions/session-store/session-rest.js';
 import type { SessionPatch, SessionRow } from '../../sessions/session-store/session-row.js';
+import { isAsked } from '../../sessions/session-store/session-states.js';
 import { STAYS, stopWish } from '../../sessions/session-store/session-stops.js';
 import { NUDGE_LIFETIME_MS, nudgeText } from './nudge-text.js';
 import type { Ending, PoolDecision, PoolSession } from './pool-facts.js';
@@ -124,7 +125,8 @@ export class PoolExecutor {
         return this.#mended(carrying, row);
       case 'lost-start': {
         const gone = { runner_id: null, live: false, instance_token: null, token_hash: null, start_deadline: null } as const;
-        const asked = { stop_request: null, stop_deadline: null, wake_request: 'failover', wake_requested_at: at } as const;
+        const wake_request = isAsked(row.wake_request) ? row.wake_request : 'failover';
+        const asked = { stop_request: null, stop_deadline: null, wake_request, wake_requested_at: at } as const;
         const after = await changes.move(row, 'sleep', { reason: 'runner-lost', set: { ...gone, ...asked } });
         changes.emit(event(SessionColdStartTimeout, { ...changes.facts(after), payload: {} }));
         return 'done';
