@@ -78,7 +78,7 @@ export const ISOLATION: readonly Guard[] = [
   {
     guard: 'A shortage of the moment at which a service starts takes no walls away.',
     file: 'src/platform/isolation/isolation.ts',
-    find: 'if (error instanceof OfAMoment)',
+    find: 'if (error instanceof OfAMoment || isHostShort(error))',
     replace: 'if (why.length < 0)',
     test: 'src/platform/isolation/isolation.spec.ts',
     name: 'out of something just now',

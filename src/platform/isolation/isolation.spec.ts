@@ -10,6 +10,7 @@ import type { AppLogger } from '../logging/logger.js';
 import { Bubblewrap, OfAMoment } from './bubblewrap.js';
 import { Isolation } from './isolation.js';
 import type { Mount } from './mounts.js';
+import { Users } from './users.js';
 import { isolationOf } from './testing/isolation.js';
 
 let data: string;
@@ -28,14 +29,22 @@ describe('isolation that the operator asks for', () => {
   });
 
   // Guard: nobody's agents run without walls for as long as a process lives because its host was out of something when that began.
-  it('keeps the process from starting where the host is out of something just now', async () => {
-    const tried = jest.spyOn(Bubblewrap, 'tryOn').mockRejectedValue(new OfAMoment('bwrap: fork: Resource temporarily unavailable'));
+  it.each([
+    ['bubblewrap', 'which says so', new OfAMoment('bwrap: fork: Resource temporarily unavailable')],
+    ['bubblewrap', 'which cannot be started', Object.assign(new Error('spawn EAGAIN'), { code: 'EAGAIN' })],
+    ['users', 'as whom nothing can be started', Object.assign(new Error('spawn ENOMEM'), { code: 'ENOMEM' })],
+  ])('keeps the process from starting where the host is out of something just now (%s, %s)', async (kind, _, short) => {
+    const refused = new Error('No permissions to create new namespace');
+    const all = [
+      jest.spyOn(Bubblewrap, 'tryOn').mockRejectedValue(kind === 'bubblewrap' ? short : refused),
+      jest.spyOn(Users, 'tryOn').mockRejectedValue(kind === 'users' ? short : refused),
+    ];
     try {
       await expect(isolationOf(data, 'auto').onApplicationBootstrap()).rejects.toThrow(
-        'which isolation this host allows cannot be found out just now: bwrap: fork: Resource temporarily unavailable',
+        `which isolation this host allows cannot be found out just now: ${short.message}`,
       );
     } finally {
-      tried.mockRestore();
+      for (const one of all) one.mockRestore();
     }
   });
 

@@ -4,6 +4,7 @@ import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } f
 import { AppConfig } from '../config/config.js';
 import { AppLogger } from '../logging/logger.js';
 import type { Sandbox } from '../runtime/port.js';
+import { isHostShort } from '../runtime/shortages.js';
 import { Bubblewrap, OfAMoment } from './bubblewrap.js';
 import { CityWay } from './city-way.js';
 import { hostFileOf, readHostFile, type HostRules } from './host-file.js';
@@ -180,7 +181,7 @@ export class Isolation implements OnApplicationBootstrap, OnApplicationShutdown 
       } catch (error) {
         const said = error instanceof Error ? error.message : String(error);
         // What is found stands for as long as this process lives, and none of this host's cities is to be open to others for a moment's sake.
-        if (error instanceof OfAMoment)
+        if (error instanceof OfAMoment || isHostShort(error))
           throw new Error(`which isolation this host allows cannot be found out just now: ${said}`, { cause: error });
         if (wanted !== 'auto') throw new Error(`SVC_RUNNER_ISOLATION=${wanted} cannot be had on this host: ${said}`, { cause: error });
         // An operator who has named no numbers for it does not miss it.
