@@ -167,7 +167,9 @@ export class Bubblewrap {
       await promisify(execFile)(command, args, { timeout: PROBE_MS, killSignal: 'SIGKILL', env });
     } catch (error) {
       const { stderr = '', code, killed } = error as Error & { stderr?: string; code?: unknown; killed?: boolean };
-      const said = stderr.trim().split('\n').at(-1) || `bubblewrap ends with ${String(code)}`;
+      const said =
+        stderr.trim().split('\n').at(-1) ||
+        (killed === true ? `bubblewrap has not ended in ${PROBE_MS / 1000} s` : `bubblewrap ends with ${String(code)}`);
       const isPassing = PASSING.test(said) || isHostShort(error) || killed === true;
       throw new (isPassing ? OfAMoment : Error)(said, { cause: error });
     }
