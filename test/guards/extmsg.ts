@@ -731,4 +731,12 @@ export const EXTMSG: readonly Guard[] = [
     test: OUTBOUND,
     name: 'waited for no longer',
   },
+  {
+    guard: 'What is in the queue of a session that ends for the next one of its name is told to that one, once.',
+    file: 'src/modules/integrations/extmsg/deliveries/member-deliveries.ts',
+    find: 'this.queue.onHandedOver((changes, before, after, ids) => this.repository.follow(changes.tx, ids, before, after));',
+    replace: '',
+    test: 'src/modules/integrations/extmsg/repair/session-endings.db-spec.ts',
+    name: 'whom nobody tells it again',
+  },
 ];

@@ -99,11 +99,12 @@ export class MessageQueueRepository {
     return rows[0]!.has;
   }
 
-  /** What is queued for one session, from these sources, is queued for another. */
-  async handOver(tx: Tx, fromPk: number, toPk: number, sources: readonly MessageSource[]): Promise<void> {
-    await sql`
+  /** What is queued for one session, from these sources, is queued for another. Answers the ids of it. */
+  async handOver(tx: Tx, fromPk: number, toPk: number, sources: readonly MessageSource[]): Promise<string[]> {
+    const { rows } = await sql<{ id: string }>`
       update session_messages m set session_pk = ${toPk}
-      where m.session_pk = ${fromPk} and m.status = 'queued' and m.source = any(${[...sources]}::text[])`.execute(tx);
+      where m.session_pk = ${fromPk} and m.status = 'queued' and m.source = any(${[...sources]}::text[]) returning m.id`.execute(tx);
+    return rows.map(({ id }) => id);
   }
 
   async take(tx: Tx, session: { pk: number; generation: number }, pk: number): Promise<MessageRow | undefined> {

@@ -22,6 +22,9 @@ export type SettledReaction = (
   outcome: 'delivered' | Dropped,
 ) => Promise<void>;
 
+/** Runs in the transaction in which messages that wait for one session, by their ids, are for another one. */
+export type HandedOverReaction = (changes: SessionChanges, before: SessionRow, after: SessionRow, ids: readonly string[]) => Promise<void>;
+
 /**
  * Messages that wait for their session, oldest first. Every method runs in a transaction that has locked the session's
  * row. A message is given to a process at most once: whatever is lost after that ends `unconfirmed`, never sent again.
@@ -29,6 +32,7 @@ export type SettledReaction = (
 @Injectable()
 export class MessageQueue implements OnModuleInit {
   readonly #reactions: SettledReaction[] = [];
+  readonly #handedOver: HandedOverReaction[] = [];
 
   constructor(
     private readonly repository: MessageQueueRepository,
@@ -55,6 +59,11 @@ export class MessageQueue implements OnModuleInit {
   /** Adds what another family does when a message has been delivered or dropped: an operation to end, a wait to close. */
   onSettled(reaction: SettledReaction): void {
     this.#reactions.push(reaction);
+  }
+
+  /** Adds what another family does when messages go to the next session of a name: it knows to whom it has sent them. */
+  onHandedOver(reaction: HandedOverReaction): void {
+    this.#handedOver.push(reaction);
   }
 
   /**
@@ -98,7 +107,8 @@ export class MessageQueue implements OnModuleInit {
 
   /** What was sent to a session that is about to end, and waits, is for the one that was just made in its place: in its order, with its operations. */
   async handOver(changes: SessionChanges, before: SessionRow, after: SessionRow): Promise<void> {
-    await this.repository.handOver(changes.tx, before.pk, after.pk, SENT);
+    const ids = await this.repository.handOver(changes.tx, before.pk, after.pk, SENT);
+    if (ids.length > 0) for (const react of this.#handedOver) await react(changes, before, after, ids);
     changes.touch(after);
   }
 
@@ -174,7 +184,7 @@ export class MessageQueue implements OnModuleInit {
 }
 
 const EXPIRED_AT_ONCE = 100;
-/** Sources of what somebody has sent to whoever bears a name, as whose conversations are. Waits and nudges are a session's own. */
+/** Sources of what is for whoever bears a name: people and agents have sent it to that, or it comes from conversations that the name has. Waits and nudges are a session's own. */
 const SENT = ['message', 'submit', 'external'] as const satisfies readonly MessageSource[];
 
 /** A process is there, and nobody wants it to end. */

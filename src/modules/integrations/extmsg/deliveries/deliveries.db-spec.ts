@@ -236,6 +236,8 @@ describe('what waits for members', () => {
     const move = (on: Db): Promise<unknown> => repository.move(on as unknown as Tx, streamId, before, after);
     const looks = (await plansOf(pool, move)).flatMap((node) => node['Index Cond'] ?? []);
     expect(looks).toEqual([expect.stringMatching(/stream_id = .*selector = /)]);
+    const follow = (on: Db): Promise<unknown> => repository.follow(on as unknown as Tx, ['m-1'], before, after);
+    expect((await plansOf(pool, follow)).flatMap((node) => node['Index Cond'] ?? [])).toEqual([expect.stringMatching(/message_id = /)]);
     const failure = { code: 'session_closed', error: 'x' };
     const ended = await new Transactions(db, new Failpoints()).run((tx) => repository.endOf(tx, streamId, after, failure));
     expect(ended.map(({ id, state }) => [id, state])).toEqual([

@@ -210,7 +210,7 @@ export class DeliveriesRepository {
     return rows.sort((a, b) => a.pk - b.pk);
   }
 
-  /** What waits for one session goes to that which comes after it. */
+  /** What waits for one session goes to that which comes after it. What is in its queue goes with the messages there: see `follow`. */
   async move(
     tx: Tx,
     streamId: number,
@@ -220,6 +220,20 @@ export class DeliveriesRepository {
     await sql`
       update extmsg_deliveries set session_pk = ${to.pk}, selector = ${to.id}
       where stream_id = ${streamId} and state = 'pending' and direction <> 'outbound' and selector = ${from.id} and session_pk = ${from.pk}`.execute(
+      tx,
+    );
+  }
+
+  /** Messages of the queue of one session are in that of another: that one is told, and nobody tells it once more. */
+  async follow(
+    tx: Tx,
+    messageIds: readonly string[],
+    from: { readonly pk: number; readonly id: string },
+    to: { readonly pk: number; readonly id: string },
+  ): Promise<void> {
+    await sql`
+      update extmsg_deliveries set session_pk = ${to.pk}, session_id = ${to.id}, selector = case selector when ${from.id} then ${to.id} else selector end
+      where message_id = any(${[...messageIds]}::text[]) and state = 'queued' and direction <> 'outbound' and session_pk = ${from.pk}`.execute(
       tx,
     );
   }

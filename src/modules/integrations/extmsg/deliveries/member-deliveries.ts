@@ -3,7 +3,7 @@ import { MessageQueue } from '../../../sessions/messages/message-queue.service.j
 import { DeliveriesRepository } from './deliveries.repository.js';
 import { deliveryFailed } from './delivery-failed.js';
 
-/** Follows messages to their end, wherever that comes. */
+/** Follows messages to the sessions that have them, and to their end, wherever that comes. */
 @Injectable()
 export class MemberDeliveries implements OnModuleInit {
   constructor(
@@ -12,6 +12,7 @@ export class MemberDeliveries implements OnModuleInit {
   ) {}
 
   onModuleInit(): void {
+    this.queue.onHandedOver((changes, before, after, ids) => this.repository.follow(changes.tx, ids, before, after));
     this.queue.onSettled(async (changes, _row, message, outcome) => {
       if (message.source !== 'external') return;
       if (outcome === 'delivered') return void (await this.repository.end(changes.tx, { messageId: message.id }, 'delivered'));
