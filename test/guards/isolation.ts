@@ -76,6 +76,22 @@ export const ISOLATION: readonly Guard[] = [
     name: 'stay open on no host that is out of something',
   },
   {
+    guard: 'A shortage of the moment at which a service starts takes no sandboxes within others away.',
+    file: 'src/platform/isolation/bubblewrap.ts',
+    find: 'bubblewrap.#nests = await bubblewrap.#allows(true);',
+    replace: 'bubblewrap.#nests = await bubblewrap.#allows(true).catch(() => false);',
+    test: 'src/platform/isolation/bubblewrap.spec.ts',
+    name: 'by none that is out of something',
+  },
+  {
+    guard: 'What another user could not be for a moment stands for nothing that the host allows.',
+    file: 'src/platform/isolation/users.ts',
+    find: "throw failedProbe(error, 'what is to run as another user', PROBE_MS);",
+    replace: 'throw error;',
+    test: 'src/platform/isolation/users.spec.ts',
+    name: 'cannot be had, for a moment or for good',
+  },
+  {
     guard: 'A shortage of the moment at which a service starts takes no walls away.',
     file: 'src/platform/isolation/isolation.ts',
     find: 'if (error instanceof OfAMoment || isHostShort(error))',

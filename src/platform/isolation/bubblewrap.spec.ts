@@ -5,10 +5,11 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { spawnAgent, type AgentProcess } from '../runtime/spawn.js';
-import { Bubblewrap, OfAMoment } from './bubblewrap.js';
+import { Bubblewrap } from './bubblewrap.js';
 import { identityOf } from './held.js';
 import { hostFileFault, readHostFile } from './host-file.js';
 import type { Mount } from './mounts.js';
+import { OfAMoment } from './probe.js';
 
 const LIMITS = { memory: 1024 ** 3, processes: 4_096, files: 1_024 };
 const shared = await mkdtemp(path.join(tmpdir(), 'svc-isolation-'));
@@ -79,6 +80,23 @@ describe('a sandbox without a network', () => {
     else expect(await look).toBe(expected);
     await writeFile(path.join(root, 'says'), 'true');
     expect((await fake.noNetwork()) !== undefined).toBe(expected !== false);
+  });
+});
+
+describe('a sandbox within another one', () => {
+  /** A host that says this where one is made. */
+  async function on(says: string): Promise<Bubblewrap> {
+    const runs = 'while [ "$1" != -- ]; do shift; done; shift; exec "$@"\n';
+    await writeFile(path.join(root, 'bwrap'), `#!/bin/sh\ncase "$*" in *"$0"*) ${says};; esac\n${runs}`, { mode: 0o755 });
+    return Bubblewrap.tryOn(LIMITS, path.join(root, 'own'), path.join(root, 'bwrap'));
+  }
+
+  // Guard: a shortage of the moment at which a service starts has no program begin beside a running one without it.
+  it('is refused by a host that says so, and by none that is out of something', async () => {
+    expect((await on('echo "bwrap: No permissions to create new namespace" >&2; exit 1')).nests).toBe(false);
+    const short = 'echo "bwrap: Creating new namespace failed: Resource temporarily unavailable" >&2; exit 1';
+    await expect(on(short)).rejects.toThrow(OfAMoment);
+    expect((await on(`test -e "\${0%/*}/said" || { touch "\${0%/*}/said"; ${short}; }`)).nests).toBe(true);
   });
 });
 

@@ -3,7 +3,6 @@ import { readFile, readlink, realpath } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { StartError, type Program, type Sandbox } from '../runtime/port.js';
 import { isProgram, programsNamed } from '../runtime/programs.js';
-import { isHostShort } from '../runtime/shortages.js';
 import { etcArguments } from './etc.js';
 import { GIVE_NAMES } from './given-names.js';
 import type { HostRules } from './host-file.js';
@@ -12,6 +11,7 @@ import { NO_NETWORK, type Inside } from './network/inside.js';
 import { inOrder, shownAt, type Mount } from './mounts.js';
 import { exactPlaces, onMountPoints, renewed, type Placed } from './mount-points.js';
 import { limitsBy, sayStarved, type LimitsBy } from './limits-by.js';
+import { failedProbe, isPassing, OfAMoment } from './probe.js';
 import { ProcessGroups } from './process-groups.js';
 import { keptOf, shownHost } from './shown-host.js';
 
@@ -26,7 +26,6 @@ type Tools = Readonly<Record<(typeof TOOLS)[number], string>>;
 const MOST_NETWORKS = '/proc/sys/user/max_net_namespaces';
 /** As bubblewrap and the system say it of namespaces that are used up, and of those of which there may be none. */
 const NO_SPACE = /(\(ENOSPC\)|No space left on device)$/;
-const PASSING = /(Resource temporarily unavailable|Cannot allocate memory|Too many open files( in system)?)$/;
 const SIGNALS = 'HUP,INT,QUIT,TERM';
 /**
  * Outside. The monitors of bubblewrap outlive what is said to the whole group and end with the program. Nothing that a city
@@ -37,9 +36,6 @@ const OUTSIDE = `trap '' ${SIGNALS.replaceAll(',', ' ')}; test -z "$0" || echo 0
 const INSIDE = `${GIVE_NAMES}exec "$@"`;
 const OURS = /^SVC_/;
 const NAME = /^[A-Za-z_]\w*$/;
-
-/** The host has no process, memory or time left just now: that says nothing of what it allows. */
-export class OfAMoment extends Error {}
 
 interface Walls {
   readonly mounts: readonly Placed[];
@@ -92,7 +88,7 @@ export class Bubblewrap {
       bubblewrap.#kernel = [];
       await bubblewrap.#try();
     }
-    bubblewrap.#nests = (await bubblewrap.#makes(true)) || (await bubblewrap.#makes(true));
+    bubblewrap.#nests = await bubblewrap.#allows(true);
     return bubblewrap;
   }
 
@@ -106,23 +102,18 @@ export class Bubblewrap {
     return this.#nests;
   }
 
-  #makes(isNested = false): Promise<boolean> {
-    return this.#try(undefined, isNested).then(
-      () => true,
-      () => false,
-    );
-  }
-
   /** Tried twice: what comes of it stands for as long as this process lives. @throws OfAMoment */
-  async #allows(): Promise<boolean> {
-    if (await this.#makes()) return true;
-    return this.#try().then(
-      () => true,
-      (error: unknown) => {
-        if (error instanceof OfAMoment) throw error;
-        return false;
-      },
-    );
+  async #allows(isNested = false): Promise<boolean> {
+    const tried = (): Promise<void> => this.#try(undefined, isNested);
+    return tried()
+      .catch(tried)
+      .then(
+        () => true,
+        (error: unknown) => {
+          if (error instanceof OfAMoment) throw error;
+          return false;
+        },
+      );
   }
 
   /**
@@ -166,12 +157,7 @@ export class Bubblewrap {
     try {
       await promisify(execFile)(command, args, { timeout: PROBE_MS, killSignal: 'SIGKILL', env });
     } catch (error) {
-      const { stderr = '', code, killed } = error as Error & { stderr?: string; code?: unknown; killed?: boolean };
-      const said =
-        stderr.trim().split('\n').at(-1) ||
-        (killed === true ? `bubblewrap has not ended in ${PROBE_MS / 1000} s` : `bubblewrap ends with ${String(code)}`);
-      const isPassing = PASSING.test(said) || isHostShort(error) || killed === true;
-      throw new (isPassing ? OfAMoment : Error)(said, { cause: error });
+      throw failedProbe(error, 'bubblewrap', PROBE_MS);
     }
   }
 
@@ -255,7 +241,7 @@ function sameFolders(mounts: readonly Mount[]): string {
 async function isRefusal(said: string): Promise<boolean> {
   if (!said.startsWith('bwrap: ')) return false;
   if (NO_SPACE.test(said)) return (await readFile(MOST_NETWORKS, 'utf8').catch(() => '')).trim() === '0';
-  return !PASSING.test(said);
+  return !isPassing(said);
 }
 
 /** Never by a search path that somebody else could have set. @throws Error */

@@ -7,9 +7,10 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { USER_NUMBERS, USERS_OF_HOST } from '../../../test/support/user-numbers.js';
 import { AppConfig, loadConfig, type Config } from '../config/config.js';
 import type { AppLogger } from '../logging/logger.js';
-import { Bubblewrap, OfAMoment } from './bubblewrap.js';
+import { Bubblewrap } from './bubblewrap.js';
 import { Isolation } from './isolation.js';
 import type { Mount } from './mounts.js';
+import { OfAMoment } from './probe.js';
 import { Users } from './users.js';
 import { isolationOf } from './testing/isolation.js';
 

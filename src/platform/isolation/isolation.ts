@@ -5,7 +5,7 @@ import { AppConfig } from '../config/config.js';
 import { AppLogger } from '../logging/logger.js';
 import type { Sandbox } from '../runtime/port.js';
 import { isHostShort } from '../runtime/shortages.js';
-import { Bubblewrap, OfAMoment } from './bubblewrap.js';
+import { Bubblewrap } from './bubblewrap.js';
 import { CityWay } from './city-way.js';
 import { hostFileOf, readHostFile, type HostRules } from './host-file.js';
 import { asLentUser, endLeft, type LentWork } from './lent-user.js';
@@ -13,6 +13,7 @@ import { UNLIMITED, type LimitsBy } from './limits-by.js';
 import type { Changeable, Mount } from './mounts.js';
 import { insideOf, type WayOut } from './network/inside.js';
 import type { Caller } from './network/walls.js';
+import { OfAMoment } from './probe.js';
 import { Users } from './users.js';
 
 /** Lines a start of what was moved away: an agent that still runs may go on. */

@@ -7,6 +7,7 @@ import { eventually } from '../../../test/support/sse.js';
 import { USER_NUMBERS } from '../../../test/support/user-numbers.js';
 import { listProcesses } from '../runtime/process-table.js';
 import { spawnAgent } from '../runtime/spawn.js';
+import { OfAMoment } from './probe.js';
 import { answered, Users } from './users.js';
 
 const LIMITS = { memory: 1024 ** 3, processes: 64, files: 512 };
@@ -205,6 +206,18 @@ time.sleep(60)`;
     const taken = { ...USER_NUMBERS, sessions: { first: 65_000, count: 1_000 } };
     await expect(Users.tryOn({ limits: LIMITS, users: taken }, 'host.toml')).rejects.toThrow(/sessions of host.toml has the number of \w+/);
     await expect(Users.tryOn({ limits: LIMITS, users: undefined }, 'host.toml')).rejects.toThrow('host.toml names no [users]');
+  });
+
+  // Guard: nobody's agents run without walls because the host was out of processes when a service began.
+  it.each([
+    ['Resource temporarily unavailable', true],
+    ['Operation not permitted', false],
+  ])('cannot be had, for a moment or for good, where the host says "%s"', async (says, passes) => {
+    const setpriv = path.join(base, 'setpriv');
+    await writeFile(setpriv, `#!/bin/sh\necho 'setpriv: setresuid failed: ${says}' >&2; exit 1\n`, { mode: 0o755 });
+    const error: unknown = await Users.tryOn({ limits: LIMITS, users: USER_NUMBERS }, 'host.toml', setpriv).catch((e: unknown) => e);
+    expect(error).toMatchObject({ message: `setpriv: setresuid failed: ${says}` });
+    expect(error instanceof OfAMoment).toBe(passes);
   });
 
   it('are found also while others of the host begin with the same user', async () => {

@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
-import { constants } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { StartError, UnconfirmedDead, type Program, type Sandbox } from '../runtime/port.js';
@@ -11,6 +10,7 @@ import type { HostRules, Range } from './host-file.js';
 import { hostLock, type HostLock } from './host-lock.js';
 import { runsAgain } from './later-start.js';
 import { limitsBy, sayStarved, type LimitsBy } from './limits-by.js';
+import { failedProbe, wasKilled } from './probe.js';
 import { ProcessGroups } from './process-groups.js';
 import { closedFor, type Identity } from './reach.js';
 
@@ -73,9 +73,10 @@ export class Users {
   /**
    * Tries it with everything that a session's program gets.
    *
-   * @throws Error that says why this host cannot
+   * @param setpriv another one, for tests
+   * @throws Error that says why this host cannot; OfAMoment where it may be able to in another moment
    */
-  static async tryOn({ limits, users: ranges }: Pick<HostRules, 'limits' | 'users'>, hostFile: string): Promise<Users> {
+  static async tryOn({ limits, users: ranges }: Pick<HostRules, 'limits' | 'users'>, hostFile: string, setpriv?: string): Promise<Users> {
     if (process.platform !== 'linux') throw new Error('only Linux has it');
     if (process.getuid?.() !== 0) throw new Error('the service is not root, and cannot start programs as other users');
     if (ranges === undefined) throw new Error(`${hostFile} names no [users] with the numbers for it`);
@@ -84,14 +85,17 @@ export class Users {
     await refuseTaken(ranges.sessions, '/etc/passwd', hostFile, 'sessions');
     await refuseTaken(ranges.cities, '/etc/group', hostFile, 'cities');
     const found = await Promise.all(TOOLS.map(async (tool) => [tool, await toolAt(tool)] as const));
-    const users = new Users(Object.fromEntries(found) as Tools, limits, ranges, hostFile, await ProcessGroups.tryOn(limits));
+    const tools = { ...(Object.fromEntries(found) as Tools), ...(setpriv !== undefined && { setpriv }) };
+    const users = new Users(tools, limits, ranges, hostFile, await ProcessGroups.tryOn(limits));
     // The last ones: a host may not have all numbers.
     const { cities } = ranges;
     const [user, group] = [users.lentTo('host')[0]!, cities.first + cities.count - 1];
     const asked = { command: '/bin/sh', args: ['-c', 'id -u && id -G'], cwd: '/', env: {} };
     const { command, args, env } = users.#wrapped(asked, { user, group }, '');
     const options = { timeout: PROBE_MS, killSignal: 'SIGTERM', env, cwd: '/' } as const;
-    const stdout = await answered(() => promisify(execFile)(command, args, options));
+    const stdout = await answered(() => promisify(execFile)(command, args, options)).catch((error: unknown) => {
+      throw failedProbe(error, 'what is to run as another user', PROBE_MS);
+    });
     if (stdout !== `${user}\n${group}\n`) throw new Error('programs do not become the user that they are to be');
     await (await users.lock(user))?.release();
     return users;
@@ -245,12 +249,6 @@ export async function answered(ask: () => Promise<{ stdout: string }>): Promise<
     }
     await sleep(Math.random() * AGAIN_MS);
   }
-}
-
-/** A shell tells by its status that its last program was killed. */
-function wasKilled(error: unknown): boolean {
-  const { signal, code } = error as { signal?: string | null; code?: number | string | null };
-  return signal === 'SIGKILL' || code === 128 + constants.signals.SIGKILL;
 }
 
 /** Never by a search path that somebody else could have set. @throws Error */
