@@ -92,6 +92,14 @@ export const ISOLATION: readonly Guard[] = [
     name: 'cannot be had, for a moment or for good',
   },
   {
+    guard: 'A shortage of the moment keeps no process from starting that only answers requests, and is looked at again.',
+    file: 'src/platform/isolation/isolation.ts',
+    find: 'if (error instanceof OfAMoment) this.#found = undefined;',
+    replace: '',
+    test: 'src/platform/isolation/isolation.spec.ts',
+    name: 'that only answers requests',
+  },
+  {
     guard: 'A shortage of the moment at which a service starts takes no walls away.',
     file: 'src/platform/isolation/isolation.ts',
     find: 'if (error instanceof OfAMoment || isHostShort(error))',

@@ -168,7 +168,7 @@ export const EnvSchema = z.object({
     .enum(['auto', 'bubblewrap', 'users', 'none'])
     .default('auto')
     .describe(
-      'What isolates agents, git and probes: `bubblewrap` or `users` (it does not start without), `none`, or `auto`: the first of these that can be had.',
+      'What isolates agents, git and probes: `bubblewrap` or `users` (it does not start without), `none`, or `auto`: the first of these that can be had. A worker does not start on a host that is out of processes or memory just then.',
     ),
   // Agent processes are as large as what they run; only the operator knows how many of them a host carries.
   SVC_RUNNER_CAPACITY: z.coerce.number().int().min(0).max(10_000).default(100).describe('Sessions that a worker runs at once. 0: none.'),

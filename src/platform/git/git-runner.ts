@@ -51,9 +51,9 @@ const LOOK = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 export class GitRunner {
   constructor(private readonly isolation: Isolation) {}
 
-  /** Whether users of the system are the walls: then git has a user of its own, who cannot go into cities. */
+  /** Whether users of the system are the walls: then git has a user of its own, who cannot go into cities. @throws GitFailure unavailable */
   async isLent(): Promise<boolean> {
-    return (await this.isolation.found()).kind === 'users';
+    return (await this.isolation.found().catch(cannotIsolate)).kind === 'users';
   }
 
   /**
@@ -104,7 +104,7 @@ export class GitRunner {
       return await this.isolation.lent(lent, work);
     } catch (error) {
       if (!(error instanceof StartError || error instanceof UnconfirmedDead)) throw error;
-      throw new GitFailure('unavailable', 'git cannot be isolated here', { cause: error });
+      return cannotIsolate(error);
     }
   }
 
@@ -138,10 +138,12 @@ export class GitRunner {
   }
 
   async #sandbox(mounts: readonly Mount[], isAlone = false): Promise<Sandbox | undefined> {
-    return this.isolation.sandbox(mounts, isAlone ? 'none' : undefined).catch((error: unknown) => {
-      throw new GitFailure('unavailable', 'git cannot be isolated here', { cause: error });
-    });
+    return this.isolation.sandbox(mounts, isAlone ? 'none' : undefined).catch(cannotIsolate);
   }
+}
+
+function cannotIsolate(cause: unknown): never {
+  throw new GitFailure('unavailable', 'git cannot be isolated here', { cause });
 }
 
 function lentRun(sandbox: Sandbox, run: WalledRun): Promise<GitExit> {

@@ -44,8 +44,29 @@ describe('isolation that the operator asks for', () => {
       await expect(isolationOf(data, 'auto').onApplicationBootstrap()).rejects.toThrow(
         `which isolation this host allows cannot be found out just now: ${short.message}`,
       );
+      await expect(isolationOf(data, 'auto').found()).rejects.toThrow(
+        `raise [runner.limits] processes of ${data}/host.toml, or say SVC_RUNNER_ISOLATION=users or none`,
+      );
     } finally {
       for (const one of all) one.mockRestore();
+    }
+  });
+
+  // Guard: who only answers requests does so, and isolates git once that can be had.
+  it('keeps no process from starting for a moment that only answers requests, and runs nothing without it', async () => {
+    const tried = jest.spyOn(Bubblewrap, 'tryOn').mockRejectedValue(new OfAMoment('bwrap: fork: Resource temporarily unavailable'));
+    try {
+      const isolation = isolationOf(data, 'bubblewrap', {
+        SVC_ROLE: 'api',
+        SVC_DATABASE_URL: 'postgres://localhost/svc',
+        SVC_REDIS_URL: 'redis://localhost',
+      });
+      await isolation.onApplicationBootstrap();
+      await expect(isolation.sandbox([])).rejects.toThrow('cannot be found out just now');
+      tried.mockRejectedValue(new Error('No permissions to create new namespace'));
+      await expect(isolation.sandbox([])).rejects.toThrow('SVC_RUNNER_ISOLATION=bubblewrap cannot be had on this host');
+    } finally {
+      tried.mockRestore();
     }
   });
 

@@ -46,9 +46,14 @@ export class Isolation implements OnApplicationBootstrap, OnApplicationShutdown 
     this.hostFile = hostFileOf(config);
   }
 
-  /** A host that cannot give what its operator wants does not start. */
+  /** A host that cannot give what its operator wants does not start. One that is out of something just now answers requests all the same. */
   async onApplicationBootstrap(): Promise<void> {
-    const { kind, why, users, bubblewrap } = await this.found();
+    const found = await this.found().catch((error: unknown) => {
+      if (this.config.role !== 'api' || !(error instanceof OfAMoment)) throw error;
+      this.log.warn({ err: error }, 'git is refused until this host says how it can be isolated');
+    });
+    if (found === undefined) return;
+    const { kind, why, users, bubblewrap } = found;
     const runsAgents = this.config.role !== 'api' && this.config.runnerCapacity > 0;
     const what = runsAgents ? 'agents are' : 'git is';
     const limits = await this.limitsBy();
@@ -92,12 +97,16 @@ export class Isolation implements OnApplicationBootstrap, OnApplicationShutdown 
   }
 
   /**
-   * Looked for once a process.
+   * Found once a process.
    *
-   * @throws Error when the isolation that the operator wants cannot be had, the host's file is wrong, or the host is out of something just now
+   * @throws Error when the isolation that the operator wants cannot be had, or the host's file is wrong; OfAMoment when the host is out of
+   * something just now: whoever asks next has it looked for again
    */
   found(): Promise<Found> {
-    return (this.#found ??= this.#find());
+    return (this.#found ??= this.#find().catch((error: unknown) => {
+      if (error instanceof OfAMoment) this.#found = undefined;
+      throw error;
+    }));
   }
 
   /** Where agents of this host may write: what is shown of it is not looked for behind a link of theirs. @param more as they are spelled */
@@ -183,7 +192,10 @@ export class Isolation implements OnApplicationBootstrap, OnApplicationShutdown 
         const said = error instanceof Error ? error.message : String(error);
         // What is found stands for as long as this process lives, and none of this host's cities is to be open to others for a moment's sake.
         if (error instanceof OfAMoment || isHostShort(error))
-          throw new Error(`which isolation this host allows cannot be found out just now: ${said}`, { cause: error });
+          throw new OfAMoment(
+            `which isolation this host allows cannot be found out just now: ${said}; if that stays, raise [runner.limits] processes of ${this.hostFile}, or say SVC_RUNNER_ISOLATION=users or none`,
+            { cause: error },
+          );
         if (wanted !== 'auto') throw new Error(`SVC_RUNNER_ISOLATION=${wanted} cannot be had on this host: ${said}`, { cause: error });
         // An operator who has named no numbers for it does not miss it.
         if (kind === 'bubblewrap' || rules.users !== undefined) why.push(said);
