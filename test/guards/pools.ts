@@ -317,10 +317,26 @@ export const SUPPLY_GUARDS: readonly Guard[] = [
   {
     guard: 'What a start was for that comes to nothing before the name of its session stands for another agent is for the next one.',
     file: 'src/modules/runners/pools/pool-succession.ts',
-    find: 'asked !== null && AGAIN.has(asked) && cameToNothing',
-    replace: 'asked === null && cameToNothing',
+    find: 'return startsAgain && generation > 0',
+    replace: 'return startsAgain && generation < 0',
     test: NAMED_ASKED,
     name: 'could not be started',
+  },
+  {
+    guard: 'Of a start that is lost with its worker it is known that it came to nothing.',
+    file: 'src/modules/runners/runners/after-exit.ts',
+    find: "return state === 'creating' ? 'create' : why;",
+    replace: 'return state === null ? why : why;',
+    test: 'src/modules/runners/runners/after-exit.spec.ts',
+    name: 'leaves one that is creating',
+  },
+  {
+    guard: 'Losses are counted also of what somebody has asked for.',
+    file: 'src/modules/runners/runners/after-exit.ts',
+    find: "decision.to !== 'asleep' || row.state === 'draining') return decision;",
+    replace: "decision.to !== 'asleep' || decision.set.wake_request === 'explicit') return decision;",
+    test: 'src/modules/runners/runners/after-exit.spec.ts',
+    name: 'counts also for one that somebody has asked for',
   },
   {
     guard: 'What somebody has asked for outlives the crash of the process that ends for it.',

@@ -275,17 +275,20 @@ describe('a session whose name stands for another agent, and that has not been t
   // Guard: what a start was for that comes to nothing is for the next one, whoever ends first.
   it.each([
     ['has never run', { wake_request: 'create' }],
-    ['has not run again', { wake_request: 'restart', ready_at: new Date(0), failed_starts: 1 }],
-    ['was on a worker that is gone', { wake_request: 'failover' }],
+    ['has run before', { wake_request: 'create', ready_at: new Date(0) }],
+    ['found no room', { wake_request: 'handover', ready_at: new Date(0), not_before: new Date(0) }],
   ])('could not be started, and %s: the next one runs', async (_, more) => {
     await fixture.set(old.pk, { state: 'asleep', generation: 1, ...more });
     name('other');
     expect(await next()).toMatchObject({ wake_request: 'explicit' });
   });
 
-  it('is asked for while its start is lost with its worker: the next one runs', async () => {
+  it.each([
+    ['is asked for while its start is lost with its worker', 'explicit'],
+    ['was asked for before its start was lost with its worker', null],
+  ])('%s: the next one runs', async (_, wake_request) => {
     await sql`update runners set state = 'lost' where id = 'r1'`.execute(fixture.db);
-    const gone = { runner_id: 'r1', start_deadline: new Date(0), ready_at: new Date(0), wake_request: 'explicit' };
+    const gone = { runner_id: 'r1', start_deadline: new Date(0), ready_at: new Date(0), wake_request };
     await fixture.set(old.pk, { state: 'creating', generation: 2, ...gone });
     name('other');
     expect(await fixture.pass()).toMatchObject([{ do: 'lost-start', pk: old.pk }]);
@@ -294,7 +297,8 @@ describe('a session whose name stands for another agent, and that has not been t
 
   it.each([
     ['is to be started elsewhere', { wake_request: 'handover', ready_at: new Date(0) }],
-    ['is to go on after its turn has crashed', { wake_request: 'restart', ready_at: new Date(0) }],
+    ['is to go on after its turn has crashed', { wake_request: 'restart', ready_at: new Date(0), failed_starts: 1 }],
+    ['is to go on as its worker is gone', { wake_request: 'failover', ready_at: new Date(0) }],
     ['was to run for work', { wake_request: 'work' }],
   ])('%s: nobody has asked for the next one', async (_, more) => {
     await fixture.set(old.pk, { state: 'asleep', generation: 1, ...more });

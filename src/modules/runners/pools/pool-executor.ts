@@ -125,7 +125,7 @@ export class PoolExecutor {
         return this.#mended(carrying, row);
       case 'lost-start': {
         const gone = { runner_id: null, live: false, instance_token: null, token_hash: null, start_deadline: null } as const;
-        const wake_request = isAsked(row.wake_request) ? row.wake_request : 'failover';
+        const wake_request = isAsked(row.wake_request) ? row.wake_request : 'create';
         const asked = { stop_request: null, stop_deadline: null, wake_request, wake_requested_at: at } as const;
         const after = await changes.move(row, 'sleep', { reason: 'runner-lost', set: { ...gone, ...asked } });
         changes.emit(event(SessionColdStartTimeout, { ...changes.facts(after), payload: {} }));

@@ -71,7 +71,7 @@ it('a slow start is left to its runner, however long it takes, until that runner
   expect(await row(pk)).toEqual(before);
   await sql`update runners set state = 'lost'`.execute(fixture.db);
   expect(await fixture.pass()).toEqual([{ do: 'lost-start', pk }]);
-  expect(await row(pk)).toMatchObject({ state: 'asleep', wake_request: 'failover', runner_id: null, start_deadline: null });
+  expect(await row(pk)).toMatchObject({ state: 'asleep', wake_request: 'create', runner_id: null, start_deadline: null });
 });
 
 it('a quarantine that is over leaves nothing behind that keeps the session from starting', async () => {

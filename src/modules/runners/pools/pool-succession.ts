@@ -8,9 +8,6 @@ import { isAsked, type WakeRequest } from '../../sessions/session-store/session-
 import type { PoolDecision } from './pool-facts.js';
 import type { PoolStateRepository } from './pool-state.repository.js';
 
-/** As what a session is wanted whose start, or whose process, has gone wrong. */
-const AGAIN: ReadonlySet<WakeRequest> = new Set(['create', 'restart', 'failover', 'handover']);
-
 type Draining = Pick<PoolDecision & { do: 'drain' }, 'reason' | 'wake'>;
 
 /** Why a session that is told to end is wanted after that. A start that comes to nothing has used up what it was for, which the next one of the name is then to run for. */
@@ -18,11 +15,11 @@ export function wantedAfter(row: Pick<SessionRow, 'state' | 'wake_request'>, { r
   return wake ?? (reason === 'reconfigured' && row.state === 'creating' && row.wake_request === null ? 'explicit' : undefined);
 }
 
-/** The same of one that has ended by itself meanwhile. */
-function askedOf({ wake_request: asked, generation, ready_at, failed_starts }: SessionRow): WakeRequest | undefined {
+/** The same of one that has ended by itself meanwhile. A start for which there was no room is put off as a handover; other handovers have no time. */
+function askedOf({ wake_request: asked, generation, not_before }: SessionRow): WakeRequest | undefined {
   if (isAsked(asked)) return asked;
-  const cameToNothing = generation > 0 && (ready_at === null || failed_starts > 0);
-  return asked !== null && AGAIN.has(asked) && cameToNothing ? 'explicit' : undefined;
+  const startsAgain = asked === 'create' || (asked === 'handover' && not_before !== null);
+  return startsAgain && generation > 0 ? 'explicit' : undefined;
 }
 
 interface Rooms {

@@ -162,18 +162,18 @@ describe('a start that has failed', () => {
     expect(again).toMatchObject({ to: 'asleep', set: { not_before: inSeconds(seconds) } });
   });
 
-  it('is a handover when it was called off', () => {
-    expect(afterFailedStart(creating(), 'aborted', facts())).toMatchObject({ to: 'asleep', set: { wake_request: 'handover' } });
-  });
-
-  it('is a restart for one that has been ready before', () => {
-    expect(afterFailedStart(row({ state: 'creating' }), 'died', facts())).toMatchObject({ set: { wake_request: 'restart' } });
+  // Guard: what it was for is still to be done, also by the next one of its name.
+  it.each(['aborted', 'died'] as const)('is known to have come to nothing, also of one that has been ready before (%s)', (failure) => {
+    for (const one of [creating(), row({ state: 'creating' })])
+      expect(afterFailedStart(one, failure, facts())).toMatchObject({ to: 'asleep', set: { wake_request: 'create' } });
+    const handed = row({ state: 'creating', stop_request: 'handover' });
+    expect(afterFailedStart(handed, failure, facts())).toMatchObject({ to: 'asleep', set: { wake_request: 'create' } });
   });
 });
 
 describe('a lost runner', () => {
   it.each([
-    ['creating', { to: 'asleep', reason: 'runner-lost', set: { wake_request: 'failover', wake_requested_at: NOW, losses: [NOW] } }],
+    ['creating', { to: 'asleep', reason: 'runner-lost', set: { wake_request: 'create', wake_requested_at: NOW, losses: [NOW] } }],
     ['active', { to: 'asleep', reason: 'runner-lost', set: { wake_request: 'failover', wake_requested_at: NOW } }],
     ['draining', { to: 'asleep', reason: 'runner-lost', set: {} }],
     ['suspended', { to: 'same', set: {} }],
@@ -196,14 +196,15 @@ describe('a lost runner', () => {
         waits.push([decision.to, pause, failure?.match(/\d+ times/)?.[0], wake_request]);
         lost = row({ state, losses: losses! });
       }
+      const wake = state === 'active' ? 'failover' : 'create';
       expect(waits).toEqual([
-        ['asleep', 0, undefined, 'failover'],
-        ['asleep', 0, undefined, 'failover'],
-        ['asleep', 15, '3 times', 'failover'],
-        ['asleep', 60, '4 times', 'failover'],
-        ['asleep', 300, '5 times', 'failover'],
-        ['asleep', 600, '6 times', 'failover'],
-        ['asleep', 600, '7 times', 'failover'],
+        ['asleep', 0, undefined, wake],
+        ['asleep', 0, undefined, wake],
+        ['asleep', 15, '3 times', wake],
+        ['asleep', 60, '4 times', wake],
+        ['asleep', 300, '5 times', wake],
+        ['asleep', 600, '6 times', wake],
+        ['asleep', 600, '7 times', wake],
       ]);
     }
   });
@@ -218,6 +219,14 @@ describe('a lost runner', () => {
   it('costs one nothing that does nothing, however often', () => {
     const losses = [ago(50), ago(40), ago(30), ago(20), ago(10)];
     expect(afterLoss(row({ losses }), facts())).toEqual(afterLoss(row(), facts()));
+  });
+
+  it('counts also for one that somebody has asked for', () => {
+    const asked = { losses: [ago(20), ago(10)], wake_request: 'explicit' } as const;
+    for (const state of ['active', 'creating'] as const)
+      expect(afterLoss(row({ ...asked, state }), facts({ inTurn: true }))).toMatchObject({
+        set: { wake_request: 'explicit', losses: [ago(20), ago(10), NOW], failure: expect.stringContaining('lost 3 times') },
+      });
   });
 
   it('is forgotten after an hour, and counts for nobody who is to stop, or of whom nothing has run', () => {

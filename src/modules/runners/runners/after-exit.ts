@@ -100,7 +100,7 @@ export function afterFailedStart(
   const failed_starts = row.failed_starts + 1;
   switch (failure) {
     case 'aborted':
-      return asleep(row, facts, 'handover', { wake: 'handover' });
+      return asleep(row, facts, 'handover', { wake: 'create' });
     case 'busy':
       return asleep(row, facts, 'handover', {
         wake: 'handover',
@@ -117,7 +117,7 @@ export function afterFailedStart(
     case 'resume_rejected':
       if (failed_starts >= settings.maxFailedStarts) return { to: 'failed-create', reason: 'failed-create', set: { failed_starts } };
       return asleep(row, facts, 'crashed', {
-        wake: row.ready_at === null ? 'create' : 'restart',
+        wake: 'create',
         inMs: backoffMs(failed_starts),
         set: { failed_starts },
       });
@@ -132,7 +132,7 @@ export function afterFailedStart(
 export function afterLoss(row: SessionRow, facts: Pick<ExitFacts, 'queued' | 'inTurn' | 'now'>): Decision {
   const decision = givenBack(row, facts);
   const { now } = facts;
-  if (row.stop_request !== null || decision.to !== 'asleep' || decision.set.wake_request !== 'failover') return decision;
+  if (row.stop_request !== null || decision.to !== 'asleep' || row.state === 'draining') return decision;
   if (row.state === 'active' && !facts.inTurn) return decision;
   const losses = [...(row.losses ?? []).filter((at) => at.getTime() > now.getTime() - LOSSES.windowMs), now];
   const pause = LOSSES.pausesMs[losses.length - 1] ?? LOSSES.pausesMs.at(-1)!;
@@ -149,7 +149,7 @@ export function givenBack(row: SessionRow, facts: Pick<ExitFacts, 'queued' | 'no
   switch (row.state) {
     case 'creating':
     case 'active':
-      return asleep(row, facts, 'runner-lost', { wake: 'failover' });
+      return asleep(row, facts, 'runner-lost', { wake: goesOn(row, 'failover') });
     case 'draining':
       return asleep(row, facts, 'runner-lost', {});
     default:
@@ -172,7 +172,7 @@ function asWished(row: SessionRow, facts: Pick<ExitFacts, 'queued' | 'now'>): De
     case 'reset':
       return ifStarted(row, { to: 'asleep', reason: reason ?? 'reset', set: { reset_pending: true, ...wakes('reset', facts.now) } });
     case 'handover':
-      return ifStarted(row, asleep(row, facts, reason ?? 'handover', { wake: 'handover' }));
+      return ifStarted(row, asleep(row, facts, reason ?? 'handover', { wake: goesOn(row, 'handover') }));
     case 'kill':
       return ifStarted(row, asleep(row, facts, reason ?? 'killed', {}));
     case 'drain':
@@ -219,6 +219,11 @@ function asleep(row: SessionRow, facts: Pick<ExitFacts, 'queued' | 'now'>, reaso
       ...(inMs === undefined ? {} : { not_before: new Date(facts.now.getTime() + inMs) }),
     },
   };
+}
+
+/** As what it is wanted again: of a start that has come to nothing that is said, for what it was for is still to be done. */
+function goesOn({ state }: SessionRow, why: WakeRequest): WakeRequest {
+  return state === 'creating' ? 'create' : why;
 }
 
 /** What somebody has asked for outlives why it is started again: the next one of its name may be what is started. */

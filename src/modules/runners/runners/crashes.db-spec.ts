@@ -151,7 +151,7 @@ describe('an orderly stop', () => {
     const { pk } = await a.create(fixture.city);
     await eventually(() => fixture.host.alive.length === 1);
     await a.stop();
-    expect(await fixture.row(pk)).toMatchObject({ state: 'asleep', wake_request: 'handover', failed_starts: 0, runner_id: null });
+    expect(await fixture.row(pk)).toMatchObject({ state: 'asleep', wake_request: 'create', failed_starts: 0, runner_id: null });
     expect(fixture.host.alive).toEqual([]);
   });
 });

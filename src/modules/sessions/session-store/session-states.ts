@@ -60,7 +60,7 @@ export function moveOf(state: SessionState, command: SessionCommand): SessionSta
   return move.from.includes(state) ? move.to : undefined;
 }
 
-/** Why a session is asked to be awake. */
+/** Why a session is asked to be awake. `create`: for its first start, or because the last one has come to nothing. */
 const WAKE_REQUESTS = [
   'create',
   'explicit',
