@@ -355,6 +355,14 @@ export const SUPPLY_GUARDS: readonly Guard[] = [
     name: 'not started once more where its name stands for its agent again before',
   },
   {
+    guard: 'What somebody asks for with a newer revision than the pools look at is for the next one of its name.',
+    file: 'src/modules/runners/pools/pool-executor.ts',
+    find: "if (!(await carrying.isCurrent())) return 'changed';",
+    replace: '',
+    test: NAMED_ASKED,
+    name: 'is not taken for granted',
+  },
+  {
     guard: 'What a session has of conversations that ends for the next one of its name has that one made.',
     file: 'src/modules/runners/pools/pool-succession.ts',
     find: 'if (wake === undefined && !(await changes.leaves(row))) return;',

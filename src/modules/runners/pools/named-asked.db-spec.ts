@@ -28,12 +28,15 @@ let unready: string | undefined;
 /** What happens once between the look at the name and the lock of its session: `early` before that is read without a lock. */
 let meanwhile: (() => Promise<unknown>) | undefined;
 let early: boolean;
+/** What the next looks at the revision that the city runs find; 1 after these. */
+let revisions: number[];
 let fixture: PoolFixture;
 let old: SessionRow;
 beforeEach(async () => {
   unready = meanwhile = undefined;
   early = false;
-  fixture = await poolFixture();
+  revisions = [];
+  fixture = await poolFixture({ revision: () => revisions.shift() ?? 1 });
   fixture.config.agents.push(agentConfig('other'));
   name('worker', 'always');
   await fixture.pass();
@@ -270,6 +273,18 @@ describe('a session whose name stands for another agent, and that has not been t
     expect(await fixture.pass()).toMatchObject([{ do: 'granted', pk: old.pk }]);
     expect(await fixture.row(old.pk)).toMatchObject({ stop_request: null, wake_request: null });
     expect(await fixture.settle()).toEqual([]);
+  });
+
+  // Guard: what somebody asks for with a newer revision than that which the pools look at is for the next one.
+  it('runs: a wake that came with what they have not looked at yet is not taken for granted', async () => {
+    await running({ wake_request: 'explicit' })();
+    revisions = [1, 1, 2];
+    expect(await fixture.pass()).toEqual([]);
+    expect(revisions).toEqual([]);
+    name('other');
+    await fixture.pass();
+    await fixture.obey();
+    expect(await next()).toMatchObject({ wake_request: 'explicit' });
   });
 
   // Guard: what a start was for that comes to nothing is for the next one, whoever ends first.

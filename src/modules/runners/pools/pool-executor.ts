@@ -24,7 +24,7 @@ import { STAYS, stopWish } from '../../sessions/session-store/session-stops.js';
 import { NUDGE_LIFETIME_MS, nudgeText } from './nudge-text.js';
 import type { Ending, PoolDecision, PoolSession } from './pool-facts.js';
 import { givesName, isAsPlanned, lockPlanned } from './pool-locks.js';
-import { emptyRun, MENDED, without } from './pool-patches.js';
+import { emptyRun, MENDED, NOT_STARTED, without } from './pool-patches.js';
 import { handOver, wantedAfter } from './pool-succession.js';
 import { PoolStateRepository } from './pool-state.repository.js';
 import { RefusedStarts } from './refused-starts.js';
@@ -37,6 +37,8 @@ export interface Carrying {
   /** As they were planned with, by pk. */
   readonly planned: ReadonlyMap<number, PoolSession>;
   readonly now: number;
+  /** Whether the city runs no newer revision than what was planned with. */
+  readonly isCurrent: () => Promise<boolean>;
 }
 
 /** `later`: it holds work, which only a transaction on the city's work can give back. */
@@ -104,6 +106,8 @@ export class PoolExecutor {
         });
         return 'done';
       case 'granted':
+        // With a newer one, whoever has asked may have asked for the next one of its name.
+        if (!(await carrying.isCurrent())) return 'changed';
         await changes.patch(row, { wake_request: null, wake_requested_at: null });
         return 'done';
       case 'close':
@@ -124,10 +128,11 @@ export class PoolExecutor {
       case 'mended':
         return this.#mended(carrying, row);
       case 'lost-start': {
-        const gone = { runner_id: null, live: false, instance_token: null, token_hash: null, start_deadline: null } as const;
         const wake_request = isAsked(row.wake_request) ? row.wake_request : 'create';
-        const asked = { stop_request: null, stop_deadline: null, wake_request, wake_requested_at: at } as const;
-        const after = await changes.move(row, 'sleep', { reason: 'runner-lost', set: { ...gone, ...asked } });
+        const after = await changes.move(row, 'sleep', {
+          reason: 'runner-lost',
+          set: { ...NOT_STARTED, wake_request, wake_requested_at: at },
+        });
         changes.emit(event(SessionColdStartTimeout, { ...changes.facts(after), payload: {} }));
         return 'done';
       }

@@ -91,7 +91,7 @@ it('a pass waits for no session that somebody else has made for a name meanwhile
     const carrying = fixture.a.sessions
       .runInAnyState(fixture.city, 'pool', (changes) =>
         executor.carryOut(
-          { changes, config: fixture.config, planned: new Map(), now: Date.now() },
+          { changes, config: fixture.config, planned: new Map(), now: Date.now(), isCurrent: () => Promise.resolve(true) },
           { do: 'materialize', identity: 'boss', why: 'work', bead: 'al-9' },
         ),
       )

@@ -86,7 +86,8 @@ export class PoolPass {
     const current = await this.repository.city(city.streamId, tx);
     if (current === undefined || current.is !== city.is) return { decisions: [], againMs: 0 };
     // So may what it runs: with an older revision `passed` would say that the head with the newer one was looked at, too.
-    if (known !== undefined && (await this.config.known(city, tx))?.revision !== known.revision) return { decisions: [], againMs: 0 };
+    const isCurrent = async (): Promise<boolean> => known === undefined || (await this.config.known(city, tx))?.revision === known.revision;
+    if (!(await isCurrent())) return { decisions: [], againMs: 0 };
     // Another worker may have heard what this one cannot ask: a look that only the time calls for is left to it for as long as one would be waited for here.
     const leaves = overMs < this.scales.limitMs && [...scale.values()].includes(undefined);
     if (leaves && overMs >= 0 && current.head === head) return { decisions: [], againMs: this.betweenMs };
@@ -97,7 +98,7 @@ export class PoolPass {
     const chosen = decisions.slice(0, BUDGET);
     await this.executor.lock(changes, chosen);
     for (const decision of chosen) {
-      const carried = await this.executor.carryOut({ changes, config, planned, now }, decision);
+      const carried = await this.executor.carryOut({ changes, config, planned, now, isCurrent }, decision);
       if (carried === 'done') done.push(decision);
       if (carried === 'later' && decision.do === 'close') later.set(decision.pk, decision.code);
     }
