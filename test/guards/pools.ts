@@ -395,6 +395,22 @@ export const SUPPLY_GUARDS: readonly Guard[] = [
     name: 'a name is parked',
   },
   {
+    guard: 'A name is closed also where its session ends for the next one meanwhile.',
+    file: 'src/modules/sessions/sessions/session-closing.service.ts',
+    find: "if (before.state === 'closed') onClosed(before);",
+    replace: '',
+    test: NAMED_ASKED,
+    name: 'a close is for the next one',
+  },
+  {
+    guard: 'A close of a name that means nobody any more is done, and not refused.',
+    file: 'src/modules/sessions/sessions/session-closing.service.ts',
+    find: 'if (ended === undefined || !(',
+    replace: 'if (ended !== null || !(',
+    test: NAMED_ASKED,
+    name: 'a close is done where there is no next one',
+  },
+  {
     guard: 'One that somebody has parked is not followed by one that runs.',
     file: 'src/modules/runners/pools/session-rules.ts',
     find: "if (orphaned === 'reconfigured' && state === 'suspended') return {};",

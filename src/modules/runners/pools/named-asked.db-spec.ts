@@ -16,6 +16,8 @@ import { NamedSessions } from '../../sessions/session-names/named-sessions.servi
 import { SessionNamesRepository } from '../../sessions/session-names/session-names.repository.js';
 import { SessionResolver } from '../../sessions/session-names/session-resolver.service.js';
 import type { SessionRow } from '../../sessions/session-store/session-row.js';
+import { SessionClosing } from '../../sessions/sessions/session-closing.service.js';
+import { SessionDeletionsRepository } from '../../sessions/sessions/session-deletions.repository.js';
 import { SessionRequests } from '../../sessions/sessions/session-requests.service.js';
 import { SessionWaitsRepository } from '../../sessions/sessions/session-waits.repository.js';
 import type { SessionWatch } from '../../sessions/sessions/session-watch.service.js';
@@ -51,7 +53,7 @@ function name(template: string, mode = 'on_demand'): void {
 }
 
 /** What one asks of the name over HTTP. */
-function ask(text = 'front'): Record<'send' | 'wake' | 'reset' | 'stop' | 'drain' | 'suspend', () => Promise<unknown>> {
+function ask(text = 'front'): Record<'send' | 'wake' | 'reset' | 'stop' | 'drain' | 'suspend' | 'close', () => Promise<unknown>> {
   const { db, city, a } = fixture;
   const read = () => Promise.resolve({ config: fixture.config, revision: 1, hash: '', index: 0 });
   const reads = { known: read, current: read } as unknown as ConfigReadsService;
@@ -66,6 +68,8 @@ function ask(text = 'front'): Record<'send' | 'wake' | 'reset' | 'stop' | 'drain
   const requests = new SessionRequests(db, reads, suspension, providers, a.sessions, watch, {} as never, idempotency);
   const wakes = new SessionWakes(resolver, a.sessions, requests, a.queue, new SessionWaitsRepository());
   const stopping = new SessionStopping(resolver, a.sessions, requests, {} as never, reads, {} as never);
+  const deletions = new SessionDeletionsRepository(db);
+  const closing = new SessionClosing(resolver, a.sessions, requests, fixture.one.claims, reads, deletions);
   const rows = new MessageQueueRepository();
   const messages = new MessagesService(db, resolver, suspension, a.sessions, a.queue, rows, a.operations, idempotency);
   const { signal: gone } = new AbortController();
@@ -92,6 +96,7 @@ function ask(text = 'front'): Record<'send' | 'wake' | 'reset' | 'stop' | 'drain
     stop: () => stopping.stop(city, text, ANYBODY, gone),
     drain: () => stopping.drain(city, text, ANYBODY),
     suspend: () => stopping.suspend(city, text, ANYBODY, gone),
+    close: () => closing.close(city, text, false, ANYBODY, gone),
   };
 }
 const parked = (): Promise<void> => fixture.set(old.pk, { state: 'suspended', wake_request: null });
@@ -365,6 +370,25 @@ describe('at the moment in which the session of a name ends for the next one', (
     };
     await ask().drain();
     expect(await fixture.open()).toMatchObject([{ agent: 'other', state: 'draining', stop_reason: 'drained' }]);
+  });
+
+  // Guard: who is told that a name is closed finds nobody who bears it.
+  it('a close is for the next one', async () => {
+    meanwhile = async () => {
+      name('other', 'always');
+      await fixture.settle();
+    };
+    await ask().close();
+    expect(await fixture.open()).toEqual([]);
+  });
+
+  it.each([
+    ['there is no next one', async () => (name('other'), fixture.settle())],
+    ['somebody else has closed it', () => ask().close()],
+  ])('a close is done where %s', async (_, change) => {
+    meanwhile = change;
+    await ask().close();
+    expect(await fixture.open()).toEqual([]);
   });
 
   // Guard: a name that somebody parks has no session that runs.
