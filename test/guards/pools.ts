@@ -365,7 +365,7 @@ export const SUPPLY_GUARDS: readonly Guard[] = [
   {
     guard: 'What a session has of conversations that ends for the next one of its name has that one made.',
     file: 'src/modules/runners/pools/pool-succession.ts',
-    find: 'if (wake === undefined && !(await changes.leaves(row))) return;',
+    find: 'if (wake === undefined && !(await changes.hasForNext(row))) return;',
     replace: 'if (wake === undefined) return;',
     test: 'src/modules/runners/pools/named-agents.db-spec.ts',
     name: 'what the old one has of conversations',

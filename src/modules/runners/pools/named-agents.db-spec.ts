@@ -87,7 +87,7 @@ it.each([
   const old = await front();
   await fixture.set(old.pk, { state: 'asleep', wake_request: null });
   const replaced: string[] = [];
-  fixture.a.sessions.onLeft((_changes, row) => Promise.resolve(row.pk === old.pk));
+  fixture.a.sessions.onHasForNext((_changes, row) => Promise.resolve(row.pk === old.pk));
   fixture.a.sessions.onReplaced((_changes, before, after) => Promise.resolve(void replaced.push(`${before.id} ${after.id}`)));
   name('other', mode);
   await fixture.settle();

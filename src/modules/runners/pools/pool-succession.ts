@@ -42,7 +42,7 @@ export async function handOver(
   const { named_identity: identity } = row;
   if (identity === null) return;
   const wake = (await messages.hasForNext(changes, row)) ? 'message' : askedOf(row);
-  if (wake === undefined && !(await changes.leaves(row))) return;
+  if (wake === undefined && !(await changes.hasForNext(row))) return;
   await repository.savepoint(changes.tx);
   try {
     const how = wake === undefined ? { asleep: true } : { wake };

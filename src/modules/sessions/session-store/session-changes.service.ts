@@ -14,7 +14,7 @@ import {
   SessionChanges,
   type EndingReaction,
   type EndReaction,
-  type LeftReaction,
+  type ForNextReaction,
   type MoveReaction,
   type ReplaceReaction,
   type SessionCity,
@@ -36,7 +36,7 @@ export class SessionChangesService {
     moved: [] as MoveReaction[],
     ended: [] as EndReaction[],
     replaced: [] as ReplaceReaction[],
-    left: [] as LeftReaction[],
+    forNext: [] as ForNextReaction[],
   } satisfies SessionReactions;
   #telling: SessionTelling | undefined;
 
@@ -69,8 +69,8 @@ export class SessionChangesService {
   }
 
   /** Adds what another family has of a session that goes to the next one of its name. */
-  onLeft(reaction: LeftReaction): void {
-    this.#reactions.left.push(reaction);
+  onHasForNext(reaction: ForNextReaction): void {
+    this.#reactions.forNext.push(reaction);
   }
 
   /** Who says what sessions look like: their events carry it. Every process that changes sessions has one. */

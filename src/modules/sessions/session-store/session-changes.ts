@@ -1,22 +1,10 @@
 import { problem } from '../../../contract/problems.js';
-import {
-  SessionArchived,
-  SessionClosed,
-  SessionCreated,
-  SessionDraining,
-  SessionQuarantined,
-  SessionStartFailed,
-  SessionStarting,
-  SessionStopped,
-  SessionSuspended,
-  SessionUndrained,
-  SessionWakeRequested,
-  SessionWoke,
-} from '../../../contract/events/sessions.events.js';
+import { SessionCreated } from '../../../contract/events/sessions.events.js';
 import type { SessionResponse } from '../../../contract/sessions.schemas.js';
 import type { Tx } from '../../../platform/database/transactions.js';
 import { event, type NewEvent } from '../../../platform/event-log/event.js';
 import type { Work } from '../../work/work/work.js';
+import { moveEvent, type EventFacts } from './move-events.js';
 import type { NameKind, NewSession, SessionPatch, SessionRow } from './session-row.js';
 import { moveOf, type CloseCode, type SessionCommand } from './session-states.js';
 import type { SessionStore } from './session-store.repository.js';
@@ -45,14 +33,6 @@ export interface Moving {
   readonly event?: (facts: EventFacts) => NewEvent;
 }
 
-export interface EventFacts {
-  readonly stream: string;
-  readonly actor: string;
-  readonly subject: string;
-  readonly session_id: string;
-  readonly message?: string;
-}
-
 /**
  * Runs in the transaction in which a session lost its process (`stopped`) or ended (`closed`), right after it: what was in
  * the air is settled.
@@ -69,7 +49,7 @@ export type MoveReaction = (changes: SessionChanges, before: SessionRow, after: 
 export type ReplaceReaction = (changes: SessionChanges, before: SessionRow, after: SessionRow) => Promise<void>;
 
 /** Whether a session has something that goes to the next one of its name. */
-export type LeftReaction = (changes: SessionChanges, row: SessionRow) => Promise<boolean>;
+export type ForNextReaction = (changes: SessionChanges, row: SessionRow) => Promise<boolean>;
 
 /** Locks what several sessions have that are about to end. */
 export type EndingReaction = (changes: SessionChanges, pks: readonly number[]) => Promise<void>;
@@ -79,7 +59,7 @@ export interface SessionReactions {
   readonly moved: readonly MoveReaction[];
   readonly ended: readonly EndReaction[];
   readonly replaced: readonly ReplaceReaction[];
-  readonly left: readonly LeftReaction[];
+  readonly forNext: readonly ForNextReaction[];
 }
 
 /**
@@ -165,7 +145,7 @@ export class SessionChanges {
     if (after === undefined) throw illegal(row, command);
     this.#touch(after);
     const facts = { ...this.facts(after), ...(message === undefined ? {} : { message }) };
-    this.emit(kind?.(facts) ?? eventOf(command, facts, row, after));
+    this.emit(kind?.(facts) ?? moveEvent(command, facts, row, after));
     for (const react of this.reactions.moved) await react(this, row, after, message);
     await this.#ended(row, after);
     return after;
@@ -200,8 +180,8 @@ export class SessionChanges {
   }
 
   /** Whether one that is about to end has something that the next one of its name is to have, whether that runs or not. */
-  async leaves(row: SessionRow): Promise<boolean> {
-    for (const react of this.reactions.left) if (await react(this, row)) return true;
+  async hasForNext(row: SessionRow): Promise<boolean> {
+    for (const react of this.reactions.forNext) if (await react(this, row)) return true;
     return false;
   }
 
@@ -260,42 +240,4 @@ export class SessionChanges {
 
 function illegal(row: SessionRow, command: SessionCommand): Error {
   return problem('illegal_transition', `illegal transition: state "${row.state}" does not accept command "${command}"`);
-}
-
-function eventOf(command: SessionCommand, facts: EventFacts, before: SessionRow, after: SessionRow): NewEvent {
-  const why = after.reason ?? undefined;
-  const told = why === undefined || facts.message !== undefined ? facts : { ...facts, message: why };
-  const payload = {
-    session_id: after.id,
-    from: before.state,
-    to: after.state,
-    generation: after.generation,
-    ...(why === undefined ? {} : { reason: why }),
-  };
-  switch (command) {
-    case 'start':
-      return event(SessionStarting, { ...facts, payload });
-    case 'ready':
-      return event(SessionWoke, { ...facts, payload: {} });
-    case 'fail_start':
-      return event(SessionStartFailed, { ...told, payload });
-    case 'sleep': {
-      const lifecycle = { session_id: after.id, template: after.template, ...(why === undefined ? {} : { reason: why }) };
-      return event(SessionStopped, { ...told, payload: lifecycle });
-    }
-    case 'suspend':
-      return event(SessionSuspended, { ...told, payload: {} });
-    case 'wake':
-      return event(SessionWakeRequested, { ...facts, payload });
-    case 'quarantine':
-      return event(SessionQuarantined, { ...told, payload: {} });
-    case 'drain':
-      return event(SessionDraining, { ...told, payload: {} });
-    case 'undrain':
-      return event(SessionUndrained, { ...told, payload: {} });
-    case 'archive':
-      return event(SessionArchived, { ...told, payload });
-    case 'close':
-      return event(SessionClosed, { ...told, payload });
-  }
 }

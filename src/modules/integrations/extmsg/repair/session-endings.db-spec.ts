@@ -77,7 +77,7 @@ it('of a session that is followed by the next one of its name has its conversati
   const left = await fixture.a.sessions.runInAnyState(fixture.city, 'tester', async (changes) => {
     await changes.lockAll([before.pk], [before.pk]);
     const [row, next] = [(await changes.lock(before.pk))!, (await changes.lock(after.pk))!];
-    const has = [await changes.leaves(row), await changes.leaves(next)];
+    const has = [await changes.hasForNext(row), await changes.hasForNext(next)];
     await changes.replace(row, next);
     await changes.close(row, 'reconfigured');
     return has;

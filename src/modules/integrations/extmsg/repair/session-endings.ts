@@ -33,7 +33,7 @@ export class SessionEndings implements OnModuleInit {
       if (how === 'closed') await this.#ended(changes, row);
     });
     this.sessions.onEnding(async (changes, pks) => void (await this.#lockAll(changes, pks)));
-    this.sessions.onLeft(async (changes, row) => (await this.#of(changes, [row.pk])).length > 0);
+    this.sessions.onHasForNext(async (changes, row) => (await this.#of(changes, [row.pk])).length > 0);
     this.sessions.onReplaced((changes, before, after) => this.#replaced(changes, before, after));
   }
 
