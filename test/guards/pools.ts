@@ -491,8 +491,8 @@ export const SUPPLY_GUARDS: readonly Guard[] = [
   {
     guard: 'Pools are looked at with the revision that their city runs.',
     file: 'src/modules/runners/pools/pool-pass.service.ts',
-    find: '(await this.config.known(city, tx))?.revision !== known.revision) return',
-    replace: '(await this.config.known(city, tx))?.revision === undefined) return',
+    find: 'if (!(await isCurrent())) return',
+    replace: 'if (known === null) return',
     test: POOLS,
     name: 'its files came to say something else',
   },
