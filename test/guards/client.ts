@@ -833,7 +833,15 @@ export const CLIENT: readonly Guard[] = [
     find: 'if (end.half) throw',
     replace: 'if (end.half && end.lost) throw',
     test: 'src/cli/attach/attach-lines.spec.ts',
-    name: 'after a turn that was cut off',
+    name: 'behind one that was cut off',
+  },
+  {
+    guard: 'A program that has no answer to a line does not go on as if it had one.',
+    file: 'src/cli/attach/attach-lines.ts',
+    find: 'if (end.half || end.lost) break;',
+    replace: 'if (end.half && end.lost) break;',
+    test: 'src/cli/attach/attach-lines.spec.ts',
+    name: 'sends no line behind one',
   },
   {
     guard: 'Who waits for an answer that is cut off is told so by the exit code.',

@@ -6,13 +6,13 @@ import { frame, json, problem, stream, testServer, type Handler } from '../testi
 
 const SESSION = '/v0/city/alpha/session/al-1';
 
-async function attach(state: string, routes: Readonly<Record<string, Handler>>) {
+async function attach(state: string, routes: Readonly<Record<string, Handler>>, lines: readonly string[] = ['hello']) {
   const server = await testServer({
     [SESSION]: (_request, response) => json(response, { id: 'al-1', state, template: 'mayor' }),
     ...routes,
   });
   const received = async function* (): AsyncGenerator<string> {
-    yield 'hello';
+    yield* lines;
   };
   const io = Object.assign(fakeIo(), { received });
   const code = await runCli(['attach', 'al-1', '--tail', '0', '--city', 'alpha', '--api', server.url], io);
@@ -67,25 +67,40 @@ it('shows the answer of a session that the message makes, whatever of before is 
   expect([code, stderr, stdout]).toEqual([0, '', expect.stringMatching(/> hello\necho: hello/)]);
 }, 10_000);
 
-it('goes on after a turn that was cut off, says so, and fails', async () => {
-  const { code, stdout, stderr } = await attach('active', {
-    [SESSION]: (_request, response) => problem(response, 404, 'not_found: no session al-1'),
-    '/v0/city/alpha/agent/al-1': (_request, response) => json(response, { name: 'al-1' }),
-    [`${SESSION}/transcript`]: (_request, response) => json(response, {}),
-    [`${SESSION}/messages`]: ({ method }, response) =>
-      json(response, method === 'GET' ? { items: [{ id: 'm', request_id: 'r' }] } : { request_id: 'r', event_cursor: 'c' }),
-    [`${SESSION}/messages/m`]: (_request, response) => json(response, { id: 'm', status: 'delivered', stop_reason: 'lost' }),
-    [`${SESSION}/stream`]: (_request, response) =>
-      void stream(
-        response,
-        frame('2', 'structured', { operation: 'snapshot', structured_messages: said }) + frame('3', 'activity', { activity: 'idle' }),
-      ),
-  });
-  expect([code, stdout]).toEqual([1, expect.stringMatching(/echo: hello/)]);
-  expect(stderr).toBe(
-    'svc attach: the turn was cut off (lost), and its answer with it; send it again\nsvc attach: not every message was answered to its end\n',
-  );
-}, 10_000);
+it.each([
+  [
+    'cut off',
+    { status: 'delivered', stop_reason: 'lost' },
+    'the turn was cut off (lost), and its answer with it; send it again',
+    'a message was not answered to its end: no line behind it is sent',
+  ],
+  ['not delivered', { status: 'cancelled' }, 'the message was cancelled', 'a message was not delivered: no line behind it is sent'],
+])(
+  'sends no line behind one that was %s, says so, and fails',
+  async (_what, record, told, end) => {
+    let sent = 0;
+    const routes: Record<string, Handler> = {
+      [SESSION]: (_request, response) => problem(response, 404, 'not_found: no session al-1'),
+      '/v0/city/alpha/agent/al-1': (_request, response) => json(response, { name: 'al-1' }),
+      [`${SESSION}/transcript`]: (_request, response) => json(response, {}),
+      [`${SESSION}/messages`]: ({ method }, response) => {
+        if (method === 'GET') return json(response, { items: [{ id: 'm', request_id: 'r' }] });
+        sent += 1;
+        json(response, { request_id: 'r', event_cursor: 'c' });
+      },
+      [`${SESSION}/messages/m`]: (_request, response) => json(response, { id: 'm', ...record }),
+      [`${SESSION}/stream`]: (_request, response) =>
+        void stream(
+          response,
+          frame('2', 'structured', { operation: 'snapshot', structured_messages: record.status === 'delivered' ? said : [] }) +
+            frame('3', 'activity', { activity: 'idle' }),
+        ),
+    };
+    const { code, stderr } = await attach('active', routes, ['hello', 'and then']);
+    expect([code, sent, stderr]).toEqual([1, 1, `svc attach: ${told}\nsvc attach: ${end}\n`]);
+  },
+  10_000,
+);
 
 it.each([
   ['a closed session', 'closed'],

@@ -43,7 +43,8 @@ interface End {
 
 /**
  * The same without a terminal: the conversation on stdout, and each line of stdin a message. A person's lines are taken as they come,
- * with commands and answers among them; those of a program are messages and nothing else, whatever they say, and wait for each other.
+ * with commands and answers among them; those of a program are messages and nothing else, whatever they say, and each waits for the answer to the one before: without it
+ * none follows.
  */
 export async function attachLines(attaching: Attaching): Promise<void> {
   const { io, api, city, name, thinking, tail, path } = attaching;
@@ -132,6 +133,8 @@ export async function attachLines(attaching: Attaching): Promise<void> {
       saying = say(line).catch(failed);
       await saying;
       if (signal.aborted) return;
+      // What comes behind it counts on its answer.
+      if (end.half || end.lost) break;
     }
     if (!any && attaching.session === undefined)
       throw new CliError(`session ${name} is not there yet: its first message makes it`, EXIT.notFound);
@@ -163,6 +166,6 @@ export async function attachLines(attaching: Attaching): Promise<void> {
   }
   if (io.signal.aborted) throw new InterruptedError();
   if (end.failure !== undefined) throw end.failure.error;
-  if (end.lost) throw new CliError('not every message was delivered');
-  if (end.half) throw new CliError('not every message was answered to its end');
+  if (end.lost) throw new CliError('a message was not delivered: no line behind it is sent');
+  if (end.half) throw new CliError('a message was not answered to its end: no line behind it is sent');
 }
