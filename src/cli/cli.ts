@@ -42,6 +42,13 @@ function again(error: unknown, { options }: Command): string {
   return `; repeat it with \`${words === undefined ? '' : `${plain(words)} `}--idempotency-key ${plain(key)}\``;
 }
 
+/** A word more on what is not there; it takes a request, and modules that most never need. */
+async function aboutMissing(error: ApiError, command: Command, io: Io): Promise<string> {
+  const { aboutMissingCity } = await import('./cities/missing-city.js');
+  const { aboutMissingName } = await import('./missing-name.js');
+  return (await aboutMissingCity(error, command, io)) || (await aboutMissingName(error, command, io));
+}
+
 /** Runs one command line (without `node` and the script) and returns its exit code. Never throws. */
 export async function runCli(args: readonly string[], around: Io): Promise<number> {
   const io = new Output(around);
@@ -54,8 +61,7 @@ export async function runCli(args: readonly string[], around: Io): Promise<numbe
   const tell = async (error: unknown): Promise<number> => {
     if (!(error instanceof CommanderError)) {
       const message = plain(oneLine((error as { message?: string } | null)?.message ?? String(error)));
-      // A word more takes a request, and a module that most never need.
-      const more = error instanceof ApiError ? await (await import('./cities/missing-city.js')).aboutMissingCity(error, running, io) : '';
+      const more = error instanceof ApiError ? await aboutMissing(error, running, io) : '';
       if (message !== '') io.err(`${pathOf(running)}: ${message}${plain(more)}${again(error, running)}\n`);
     }
     return exitCodeOf(error, io.asked);

@@ -37,6 +37,7 @@ const ARGUMENTS: Readonly<Record<string, Readonly<Record<string, readonly NameKi
   order: { name: ['orders'] },
   formula: { name: ['formulas'] },
   service: { name: ['services'] },
+  provider: { name: ['providers'] },
   rig: { name: ['rigs'] },
   run: { id: ['runs'] },
   context: { name: ['contexts'] },

@@ -1,24 +1,18 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Argument, type Command } from 'commander';
-import type { Api } from './api.js';
 import { contextOf, flagsOf, withCity, withExamples, withTarget } from './command.js';
 import { readContexts } from './contexts/file.js';
 import { harmlessLine } from './harmless.js';
 import type { Io } from './io.js';
+import { NAMED, namedOf, type Kind, type Named } from './names.js';
 
 /** What shells complete by name. */
-const LISTED = ['orders', 'formulas', 'services', 'rigs', 'runs'] as const;
-export const KINDS = ['cities', 'keys', 'agents', 'beads', 'convoys', 'sessions', ...LISTED, 'contexts'] as const;
-export type NameKind = (typeof KINDS)[number];
-
-/** A name and what is behind it. */
-type Named = readonly [name: string, about: string];
+const KINDS: readonly NameKind[] = [...NAMED, 'contexts'];
+export type NameKind = Kind | 'contexts';
 
 /** Nobody waits longer for a key that was pressed. */
 const LIMIT_MS = 800;
-/** Of a list so many are offered. */
-const MOST = 200;
 const FRESH_MS = 5_000;
 
 /** Asked by completion scripts: a name a line, what it is behind a tab. Says nothing when it does not know, and never fails. */
@@ -72,7 +66,7 @@ async function namesOf(kind: NameKind, flags: Record<string, string>, io: Io, ac
   const file = cacheFile(io);
   const kept = file === undefined ? undefined : read(file)[key];
   if (kept !== undefined && Date.now() - kept.at < FRESH_MS && kept.at <= Date.now()) return kept.names;
-  const names = await ask(api, city, kind, limit);
+  const names = await namedOf(api, city, kind, limit);
   if (file !== undefined) keep(file, key, names);
   return names;
 }
@@ -94,60 +88,6 @@ function plainIo(io: Io): Io {
     out: (text) => io.out(text),
     err: () => undefined,
   };
-}
-
-async function ask({ client }: Api, cityName: string, kind: Exclude<NameKind, 'contexts'>, signal: AbortSignal): Promise<Named[]> {
-  const path = { cityName };
-  switch (kind) {
-    case 'cities':
-      return ((await client.get('/v0/cities', { signal })).items ?? []).map(({ name, path: dir }) => [name, dir]);
-    case 'keys':
-      return ((await client.get('/v0/keys', { signal })).items ?? []).map(({ id, name }) => [name, id]);
-    case 'agents': {
-      const { items } = await client.get('/v0/city/{cityName}/agents', { path, signal });
-      // A pool is what is slung to and changed; its members come behind it.
-      const found = (items ?? []).flatMap(({ name, pool, description: about = '' }): Named[] => [
-        ...(pool === undefined ? [] : [[pool, about] as const]),
-        [name, about],
-      ]);
-      return [...new Map(found)];
-    }
-    case 'beads':
-      return ((await client.get('/v0/city/{cityName}/beads', { path, query: { limit: MOST }, signal })).items ?? []).map(
-        ({ id, title }) => [id, title],
-      );
-    case 'convoys':
-      return ((await client.get('/v0/city/{cityName}/convoys', { path, query: { limit: MOST }, signal })).items ?? []).map(
-        ({ id, title }) => [id, title],
-      );
-    case 'sessions': {
-      const { items } = await client.get('/v0/city/{cityName}/sessions', { path, query: { limit: MOST }, signal });
-      return (items ?? []).flatMap(({ id, alias, title }): Named[] => [
-        [id, title],
-        ...(alias === undefined ? [] : [[alias, title] as const]),
-      ]);
-    }
-    case 'orders':
-      return ((await client.get('/v0/city/{cityName}/orders', { path, query: { limit: MOST }, signal })).orders ?? []).map(
-        ({ scoped_name: name, description }) => [name, description ?? ''],
-      );
-    case 'formulas': {
-      const query = { scope_kind: 'city', scope_ref: cityName, limit: MOST };
-      const { items } = await client.get('/v0/city/{cityName}/formulas', { path, query, signal });
-      return (items ?? []).map(({ name, description }) => [name, description ?? '']);
-    }
-    case 'services':
-      return ((await client.get('/v0/city/{cityName}/services', { path, signal })).items ?? []).map(({ service_name, kind: what }) => [
-        service_name,
-        what ?? '',
-      ]);
-    case 'rigs':
-      return ((await client.get('/v0/city/{cityName}/rigs', { path, signal })).items ?? []).map(({ name, path: dir }) => [name, dir]);
-    case 'runs':
-      return ((await client.get('/v0/city/{cityName}/runs', { path, query: { limit: MOST }, signal })).runs ?? []).map(
-        ({ run_id: id, title }) => [id, title],
-      );
-  }
 }
 
 type Kept = Readonly<Record<string, { readonly at: number; readonly names: readonly Named[] }>>;

@@ -163,7 +163,7 @@ describe('svc agent', () => {
     expect(await ok('agent', 'list')).toMatch(/^AGENT +STATE +PROVIDER .*\n(.*\n)*clerk +stopped +loopback .*Knows all\n/);
     expect(rows(await ok('agent', 'list', '--json'))).toEqual((await read('/agents')).items);
     expect(await ok('agent', 'show', 'clerk')).toMatch(/^name: +clerk\nabout: +Knows all\nstate: +stopped\nsuspended: +no\n/);
-    await refused(['agent', 'show', 'nobody'], /^svc agent show: not_found: agent nobody not found\n$/);
+    await refused(['agent', 'show', 'nobody'], /^svc agent show: not_found: agent nobody not found; see `svc agent list`\n$/);
     await refused(['agent', 'delete', '..'], /^svc agent delete: not the name of an agent: \.\.\n$/);
 
     expect(await ok('agent', 'update', 'clerk', '--no-description', '--max-active-sessions', 'unlimited', '--idle-timeout', '45m')).toBe(

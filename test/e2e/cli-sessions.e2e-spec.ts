@@ -79,7 +79,9 @@ describe('svc session', () => {
     expect(await session(id)).toMatchObject({ state: 'closed' });
     const gone = await run(['session', 'send', id, 'hello']);
     expect([gone.code, gone.stderr]).toEqual([4, expect.stringMatching(/^svc session send: /m)]);
-    expect((await run(['session', 'show', 'nobody'])).stderr).toBe('svc session show: not_found: session nobody not found\n');
+    expect((await run(['session', 'show', 'nobody'])).stderr).toBe(
+      'svc session show: not_found: session nobody not found; see `svc session list --all`\n',
+    );
   });
 
   it('addresses the mayor of a new city, whose name is also that of an agent', async () => {

@@ -844,6 +844,14 @@ export const CLIENT: readonly Guard[] = [
     name: 'sends no line behind one',
   },
   {
+    guard: 'Who mistypes a name hears which was meant.',
+    file: 'src/cli/missing-name.ts',
+    find: 'const there = await namesOf(look, kind);',
+    replace: 'const there = (await namesOf(look, kind)).slice(0, 0);',
+    test: 'src/cli/missing-name.spec.ts',
+    name: 'says which agent was meant',
+  },
+  {
     guard: 'Who waits for an answer that is cut off is told so by the exit code.',
     file: 'src/cli/sessions/operation.ts',
     find: 'if (!isWhole) throw',
