@@ -59,7 +59,7 @@ it('ends with 3 where nothing is set at a place of the configuration', async () 
 describe('wrong command lines', () => {
   it.each([
     [['events', '--after', '1', '--after-cursor', 'a:1'], 'svc events: --after and --after-cursor are mutually exclusive\n'],
-    [['events', '--bogus'], "svc events: unknown option '--bogus'\n"],
+    [['events', '--bogus'], "svc events: unknown option '--bogus'; see `svc events --help`\n"],
     [['events', '--city', 'alpha', '--after-cursor', 'a:1'], 'svc events: --after-cursor is a position of the supervisor'],
     [['events', '--after', '1'], 'svc events: --after is a position of one city'],
     [
@@ -71,6 +71,14 @@ describe('wrong command lines', () => {
     [['suspend'], "svc: unknown command 'suspend': `svc city suspend`, `svc rig suspend` or `svc agent suspend`\n"],
     [['city', 'delete', 'a'], "svc city: unknown command 'delete': `svc city unregister` lets go of a city; its directory stays\n"],
     [['agent', 'add', 'a'], "svc agent: unknown command 'add': `svc agent create`\n"],
+    [['rig', 'remove', 'a'], "svc rig: unknown command 'remove': `svc rig delete`\n"],
+    [['key', 'delete', 'a'], "svc key: unknown command 'delete': `svc key revoke`\n"],
+    [['pack', 'delete', 'a'], "svc pack: unknown command 'delete': `svc pack remove`\n"],
+    [['mail', 'ls'], "svc mail: unknown command 'ls': `svc mail list`\n"],
+    [['order', 'fire', 'a'], "svc order: unknown command 'fire': `svc order run`\n"],
+    [['formula', 'run', 'a'], "svc formula: unknown command 'run': `svc sling TARGET --formula NAME`\n"],
+    [['hook', 'delete'], "svc hook: unknown command 'delete'; see `svc hook --help`\n"],
+    [['start'], "svc: unknown command 'start': `svc serve` starts the service, `svc city start` a city\n"],
     [['session', 'wait', 'a'], "svc session: unknown command 'wait': `svc session watch --until-idle`"],
     [['serve', '--port', 'abc'], 'svc serve: --port: not a whole number: abc\n'],
     [['health', '--key-file', '/nowhere'], 'svc health: --key-file: cannot read /nowhere: there is no such file\n'],

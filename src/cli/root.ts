@@ -42,6 +42,9 @@ export function finish(program: Command, io: Io): Command {
 /** What is wrong with the command line is told like every other failure: one line that names the command. */
 function prefixErrors(command: Command, io: Io): void {
   const path = pathOf(command);
-  command.configureOutput({ outputError: (text) => io.err(`${path}: ${withMeaning(path, oneLine(text.replace(/^error: /, '')))}\n`) });
+  const names = command.commands.flatMap((sub) => [...sub.aliases(), sub.name()]);
+  command.configureOutput({
+    outputError: (text) => io.err(`${path}: ${withMeaning(path, oneLine(text.replace(/^error: /, '')), names)}\n`),
+  });
   for (const sub of command.commands) prefixErrors(sub, io);
 }

@@ -844,6 +844,14 @@ export const CLIENT: readonly Guard[] = [
     name: 'sends no line behind one',
   },
   {
+    guard: 'A verb that a family does not have is no guess by its letters.',
+    file: 'src/cli/elsewhere.ts',
+    find: 'verbs.includes(word) ?',
+    replace: "verbs.includes(word) && word === '' ?",
+    test: 'src/cli/program.spec.ts',
+    name: 'wrong command lines',
+  },
+  {
     guard: 'Who mistypes a name hears which was meant.',
     file: 'src/cli/missing-name.ts',
     find: 'const there = await namesOf(look, kind);',
