@@ -2,7 +2,7 @@ import createClient, { type Client as RawClient } from 'openapi-fetch';
 import type { paths } from './api.gen.js';
 import type { Answer, Caller, Common, Data, Given, Method, Opening, Options, PathsWith } from './calls.js';
 import { Conversation } from './conversation.js';
-import { EventStream, feedOf, type EventsOptions, type SomeEvent } from './events.js';
+import { EventStream, feedOf, type EventOf, type EventsOptions, type SomeEvent } from './events.js';
 import { KEYED } from './keyed.gen.js';
 import { Limit, LimitedRequest } from './limit.js';
 import { LISTS } from './lists.gen.js';
@@ -144,8 +144,8 @@ export class Client implements Caller {
   }
 
   /** What happens, for ever, each event once and in the order of its log. */
-  events(options: EventsOptions & { readonly city: string }): EventStream<SomeEvent<'city'>>;
-  events(options?: EventsOptions): EventStream<SomeEvent<'supervisor'>>;
+  events<T extends string = string>(options: EventsOptions<T> & { readonly city: string }): EventStream<EventOf<'city', T>>;
+  events<T extends string = string>(options?: EventsOptions<T>): EventStream<EventOf<'supervisor', T>>;
   events(options: EventsOptions = {}): EventStream<SomeEvent<'city' | 'supervisor'>> {
     return new EventStream(this, options);
   }

@@ -34,6 +34,15 @@ describe('events', () => {
     ]);
   });
 
+  it('have the payloads of the types that were asked for', async () => {
+    const created = anEvent(5, { type: 'bead.created', payload: { bead: { title: 'Write' } }, stream: 'a', city: 'a' });
+    await serve((_request, response) => stream(response, frame('x', 'tagged_event', created)));
+    const titles: string[] = [];
+    const asked = connect({ url: server.url }).events({ types: ['bead.created', 'bead.closed'], signal: stop.signal });
+    for await (const { payload } of asked) if (titles.push(payload.bead.title) === 1) break;
+    expect(titles).toEqual(['Write']);
+  });
+
   it('are heard by whoever gives calls more time than a timer can wait', async () => {
     await serve((_request, response) => void setTimeout(() => stream(response, tagged('x', 'a', 5)), 20));
     const opening = connect({ url: server.url, timeoutMs: Infinity }).open('/v0/events/stream', { signal: new AbortController().signal });

@@ -5,14 +5,20 @@ import { PositionGone, ProtocolError } from './problems.js';
 
 export type Scope = 'city' | 'supervisor';
 export type SomeEvent<S extends Scope> = S extends 'city' ? Schemas['TypedEventStreamEnvelope'] : Schemas['TypedTaggedEventStreamEnvelope'];
+type Known<S extends Scope> = S extends 'city' ? Schemas['TypedEventStreamEnvelopeKnown'] : Schemas['TypedTaggedEventStreamEnvelopeKnown'];
+/**
+ * Events of these types, each with its own payload. Of `SomeEvent` a comparison of `type` tells no payload: an event of somebody's own may have
+ * any type, as far as the compiler knows.
+ */
+export type EventOf<S extends Scope, T extends string> = T extends Known<S>['type'] ? Extract<Known<S>, { type: T }> : SomeEvent<S>;
 
-export interface EventsOptions {
+export interface EventsOptions<T extends string = string> {
   /** The events of one city. Without it those of the supervisor and of all cities that the key may see. */
   readonly city?: string;
   /** Of these cities alone, and of the supervisor itself. */
   readonly cities?: readonly string[];
-  /** Only these types. */
-  readonly types?: readonly string[];
+  /** Only these types; where they are written here the payloads of the events have theirs. */
+  readonly types?: readonly T[];
   /** Begin behind this: the sequence number of a city, a cursor of the supervisor, the `event_cursor` of a 202. Without one: from now on. */
   readonly after?: string | number | undefined;
   /** Begin behind the last event of a stream before, in another life of the program: its `lastEventId`. It wins over `after`. */

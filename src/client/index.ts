@@ -5,7 +5,7 @@
 export { connect, Client, type ConnectOptions } from './client.js';
 export type { Answer, Common, Data, Options, Paths, PathsWith, Schemas } from './calls.js';
 export { ApiProblem, ConnectionError, PositionGone, ProtocolError, type Problem } from './problems.js';
-export { EventStream, type EventsOptions, type SomeEvent } from './events.js';
+export { EventStream, type EventOf, type EventsOptions, type SomeEvent } from './events.js';
 export type { Accepted, Outcome, WaitOptions } from './waiting.js';
 export { Conversation, Turn, TurnLost, type FollowSession, type SendOptions, type TurnAnswer, type TurnOptions } from './conversation.js';
 export type { Question, Message, SessionFrame } from './turns.js';
