@@ -16,7 +16,21 @@ const PROOFS: ReadonlySet<number> = new Set([400, 413]);
 /** So does this one: the key was of another request before. */
 const MISMATCH = 'idempotency-mismatch';
 
-/** The API refused, with a problem of RFC 9457. Programs decide by `code`, or by `status`. */
+/** So many members are told in a line. */
+const TOLD = 5;
+
+/** What is wrong with which member; the detail alone may say no more than that something is. */
+function withMembers(detail: string, errors: ApiProblem['errors']): string {
+  const told = errors.flatMap((one) => {
+    const { location, message } = (one ?? {}) as Partial<NonNullable<Problem['errors']>[number]>;
+    return typeof message !== 'string' || message === '' || detail.includes(message)
+      ? []
+      : [[location, message].filter(Boolean).join(': ')];
+  });
+  return told.length === 0 ? detail : `${detail} (${told.slice(0, TOLD).join('; ')})`;
+}
+
+/** The API refused, with a problem of RFC 9457; its message is for people, with what is wrong with single members. Programs decide by `code`, or by `status`. */
 export class ApiProblem extends Error {
   override readonly name: string = 'ApiProblem';
   readonly status: number;
@@ -39,13 +53,14 @@ export class ApiProblem extends Error {
   /** @param wrote of what may change something */
   constructor(response: Response, body: unknown, wrote?: Wrote) {
     const problem = (typeof body === 'object' && body !== null ? body : {}) as Partial<Problem>;
-    const detail = problem.detail ?? problem.title ?? `API returned HTTP ${response.status}`;
-    super(detail);
+    // A string and a list, whatever came.
+    const detail = String(problem.detail ?? problem.title ?? `API returned HTTP ${response.status}`);
+    const errors = Array.isArray(problem.errors) ? problem.errors : [];
+    super(withMembers(detail, errors));
     this.status = response.status;
     this.code = problem.code;
-    // A string, whatever came.
-    this.detail = this.message;
-    this.errors = problem.errors ?? [];
+    this.detail = detail;
+    this.errors = errors;
     this.requestId = response.headers.get('x-svc-request-id') ?? undefined;
     this.retryAfterMs = retryAfter(response);
     this.idempotencyKey = wrote?.key;
