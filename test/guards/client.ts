@@ -852,6 +852,13 @@ export const CLIENT: readonly Guard[] = [
     name: 'wrong command lines',
   },
   {
+    guard: 'Who waits for events of a mistyped type is told.',
+    file: 'src/cli/events/events.command.ts',
+    find: "request.mode === 'follow' || request.mode === 'watch'",
+    replace: "request.mode === 'follow'",
+    test: 'src/cli/events/slip.spec.ts',
+  },
+  {
     guard: 'Who mistypes a name hears which was meant.',
     file: 'src/cli/missing-name.ts',
     find: 'const there = await namesOf(look, kind);',

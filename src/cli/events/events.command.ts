@@ -6,6 +6,7 @@ import { addHistogram } from './histogram.command.js';
 import { listEvents } from './list.js';
 import { checkScope, readFlags, type EventsFlags } from './options.js';
 import { addRotate } from './rotate.command.js';
+import { tellSlip } from './slip.js';
 import { followEvents, watchEvents } from './stream.js';
 
 export function addEvents(program: Command, io: Io): void {
@@ -39,6 +40,8 @@ export function addEvents(program: Command, io: Io): void {
     const scope = await context.scope();
     checkScope(flags, scope);
     const feed = feedOf(scope, context.api);
+    const { type } = request.filter;
+    if (request.mode === 'follow' || request.mode === 'watch') await tellSlip(type, io);
     switch (request.mode) {
       case 'seq':
         return io.out(`${await feed.head()}\n`);
@@ -47,7 +50,7 @@ export function addEvents(program: Command, io: Io): void {
       case 'watch':
         return watchEvents(feed, request, io);
       case 'list':
-        await listEvents(feed, request, io);
+        if ((await listEvents(feed, request, io)).size === 0) await tellSlip(type, io);
         return;
     }
   });
