@@ -155,7 +155,7 @@ describe('svc session', () => {
     expect(await ok('session', 'messages', id, '--cancel', queued.id)).toBe(`${queued.id} is cancelled\n`);
     const { code, stderr } = await waiting.exited;
     expect([code, stderr]).toEqual([1, expect.stringContaining('svc session send: the message was cancelled')]);
-    expect(await ok('session', 'kill', id)).toBe(`${id} has no process\n`);
+    expect(await ok('session', 'kill', id)).toBe(`${id} has no process any more\n`);
   });
 
   it('is watched to the end of its turn, and to its own', async () => {

@@ -8,8 +8,8 @@ import { defined } from '../values.js';
 
 const VERBS = {
   wake: ['have sessions started, whatever keeps them asleep', 'is woken'],
-  stop: ['end the current turn of sessions; their processes stay', 'has no turn'],
-  kill: ['kill the processes of sessions; who is wanted is started again', 'has no process'],
+  stop: ['end the current turn of sessions; their processes stay', 'has no turn any more'],
+  kill: ['kill the processes of sessions; who is wanted is started again', 'has no process any more'],
   suspend: ['park sessions: nothing starts them before a wake or a message', 'is suspended'],
   drain: ['let sessions finish their turns and sleep', 'drains'],
   reset: ['give sessions a fresh conversation; the transcript stays', 'begins anew'],
