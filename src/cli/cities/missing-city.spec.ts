@@ -57,6 +57,6 @@ describe('a city that is not found', () => {
     server = await testServer({ '/v0/cities': (_request, response) => json(response, { items: [city('demo')], total: 1 }) });
     const io = fakeIo();
     expect(await runCli(['city', 'show', 'dmeo', '--api', server.url], io)).toBe(3);
-    expect(io.stderr).toContain('city dmeo is not registered: see `svc city list`');
+    expect(io.stderr).toContain('city dmeo is not registered; did you mean demo?');
   });
 });

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { nearest } from '../../contract/nearest.js';
 import { ask, type Schemas } from '../api.js';
 import { unusable } from '../config/view.js';
 import { contextOf, flagsOf, pathOf, printJson, withCity, withExamples, withTarget } from '../command.js';
@@ -50,8 +51,16 @@ function addStatus(city: Command, io: Io): void {
     const answer = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/status', { params, signal })).catch(notRunning);
     if (answer !== undefined)
       return json ? printJson(io, answer.data) : io.out(running(answer.data) + waiting((await asked(api, name)).total));
-    const entry = (await citiesOf(api)).find((item) => item.name === name);
-    if (entry === undefined) throw new CliError(`city ${name} is not registered: see \`svc city list\``, EXIT.notFound);
+    const cities = await citiesOf(api);
+    const entry = cities.find((item) => item.name === name);
+    if (entry === undefined) {
+      const meant = nearest(
+        name,
+        cities.map((item) => item.name),
+      );
+      const next = meant === undefined ? ': see `svc city list`' : `; did you mean ${meant}?`;
+      throw new CliError(`city ${name} is not registered${next}`, EXIT.notFound);
+    }
     return json ? printJson(io, entry) : io.out(listed(entry));
   });
 }
