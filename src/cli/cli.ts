@@ -1,5 +1,5 @@
 import { CommanderError, type Command } from 'commander';
-import { pathOf } from './command.js';
+import { askedBy, pathOf } from './command.js';
 import { ApiError, CliError, oneLine } from './errors.js';
 import { exitCodeOf } from './exit-codes.js';
 import { FAMILIES } from './families.js';
@@ -43,10 +43,12 @@ function again(error: unknown, { options }: Command): string {
 }
 
 /** A word more on what is not there; it takes a request, and modules that most never need. */
-async function aboutMissing(error: ApiError, command: Command, io: Io): Promise<string> {
+async function aboutMissing(error: ApiError, io: Io): Promise<string> {
+  const known = askedBy(io);
+  if (known === undefined) return '';
   const { aboutMissingCity } = await import('./cities/missing-city.js');
   const { aboutMissingName } = await import('./missing-name.js');
-  return (await aboutMissingCity(error, command, io)) || (await aboutMissingName(error, command, io));
+  return (await aboutMissingCity(error, known)) || (await aboutMissingName(error, known, io.signal));
 }
 
 /** Runs one command line (without `node` and the script) and returns its exit code. Never throws. */
@@ -61,7 +63,7 @@ export async function runCli(args: readonly string[], around: Io): Promise<numbe
   const tell = async (error: unknown): Promise<number> => {
     if (!(error instanceof CommanderError)) {
       const message = plain(oneLine((error as { message?: string } | null)?.message ?? String(error)));
-      const more = error instanceof ApiError ? await aboutMissing(error, running, io) : '';
+      const more = error instanceof ApiError ? await aboutMissing(error, io).catch(() => '') : '';
       if (message !== '') io.err(`${pathOf(running)}: ${message}${plain(more)}${again(error, running)}\n`);
     }
     return exitCodeOf(error, io.asked);

@@ -52,6 +52,17 @@ export function flagsOf<T extends object>(command: Command): T {
   return flags as T;
 }
 
+/** Whom the action asks, and about which city, as far as it has come to know it. */
+export interface Asked {
+  readonly api: Api;
+  readonly city?: string;
+}
+
+const asked = new WeakMap<Io, Asked>();
+
+/** What the action that ran has asked; undefined where it has not come so far. A key is read once: it may come out of a pipe. */
+export const askedBy = (io: Io): Asked | undefined => asked.get(io);
+
 export function contextOf(command: Command, io: Io): Context {
   const flags = flagsOf<TargetOptions & ScopeOptions>(command);
   const target = resolveTarget(flags, io);
@@ -64,6 +75,7 @@ export function contextOf(command: Command, io: Io): Context {
   const looking = connect(target, io.signal, () => {
     looked = true;
   });
+  asked.set(io, { api });
   const scope = (): Promise<Scope> =>
     resolveScope(flags, io, looking).catch((error: unknown) => {
       if (looked) io.asked = true;
@@ -103,6 +115,7 @@ export async function cityContextOf<T extends object>(command: Command, io: Io):
   const context = contextOf(command, io);
   const city = (await context.scope()).city ?? (await chosenCity(context));
   if (city === undefined) throw new CliError('which city? name it with --city or SVC_CITY', EXIT.usage);
+  asked.set(io, { api: context.api, city });
   return { ...context, city, flags: flagsOf<T>(command), path: pathOf(command) };
 }
 

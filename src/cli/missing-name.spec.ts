@@ -1,4 +1,7 @@
 import { afterEach, expect, it } from '@jest/globals';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { runCli } from './cli.js';
 import { fakeIo } from './testing/io.js';
 import { json, testServer, type Handler, type TestServer } from './testing/server.js';
@@ -77,4 +80,23 @@ it('says nothing more where nobody answers, and nothing that the terminal would 
   await server.close();
   const told = await said(['agent', 'show', 'mayr'], { 'agent/mayr': missing, agents: listed({ name: 'mayr\u001b' }) });
   expect(told).not.toContain('\u001b');
+});
+
+it('reads the key once: a pipe has it no second time', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-cli-'));
+  const file = join(folder, 'key');
+  writeFileSync(file, 'secret');
+  try {
+    const told = await said(['agent', 'show', 'mayr', '--key-file', file], {
+      'agent/mayr': (request, response) => {
+        rmSync(file, { force: true });
+        return refused('agent-not-found', 'not_found: agent mayr not found')(request, response, 1);
+      },
+      agents,
+    });
+    expect(told).toBe('not_found: agent mayr not found; did you mean mayor?');
+    expect(server.requests.map(({ headers }) => headers['authorization'])).toEqual(['Bearer secret', 'Bearer secret']);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });

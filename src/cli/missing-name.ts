@@ -1,9 +1,7 @@
-import type { Command } from 'commander';
 import { nearest } from '../contract/nearest.js';
 import type { Api } from './api.js';
-import { contextOf } from './command.js';
+import type { Asked } from './command.js';
 import type { ApiError } from './errors.js';
-import type { Io } from './io.js';
 import { namedOf, type Kind } from './names.js';
 
 /** The list is only for a word more: without it the refusal itself has to do. */
@@ -25,18 +23,15 @@ const NAME = /(?:^|: )[a-z]+ (?:not found: (\S+?)|"([^"]+)" not found.*|(\S+) no
 const RECIPIENT = /unknown recipient "([^"]+)"/;
 
 /** What is said behind "agent mayr not found": which was meant, or where the names are. Nothing for any other failure. */
-export async function aboutMissingName(error: ApiError, command: Command, io: Io): Promise<string> {
+export async function aboutMissingName(error: ApiError, { api, city }: Asked, until: AbortSignal): Promise<string> {
   const { message } = error;
   const addressee = RECIPIENT.exec(message)?.[1];
   const found = addressee === undefined ? MISSING[error.code ?? ''] : MISSING['agent-not-found'];
   const [, ...names] = NAME.exec(message) ?? [];
   const name = addressee ?? names.find((one) => one !== undefined);
-  if (found === undefined || name === undefined) return '';
+  if (found === undefined || name === undefined || city === undefined) return '';
   const [kind, list] = found;
-  const context = contextOf(command, io);
-  const { city } = await context.scope().catch(() => ({ city: undefined }));
-  if (city === undefined) return '';
-  const look: Look = { ...context, city, signal: AbortSignal.any([io.signal, AbortSignal.timeout(PATIENCE_MS)]) };
+  const look: Look = { api, city, signal: AbortSignal.any([until, AbortSignal.timeout(PATIENCE_MS)]) };
   const there = await namesOf(look, kind);
   const meant = meantBy(name, addressee === undefined ? there : ['human', ...there]);
   if (meant !== undefined) return `; did you mean ${meant}?`;

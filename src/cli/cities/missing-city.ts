@@ -1,8 +1,6 @@
-import type { Command } from 'commander';
 import { nearest } from '../../contract/nearest.js';
-import { contextOf } from '../command.js';
+import type { Asked } from '../command.js';
 import type { ApiError } from '../errors.js';
-import type { Io } from '../io.js';
 import { citiesOf } from './cities-of.js';
 
 /** The list is only for a word more: without it the refusal itself has to do. */
@@ -10,10 +8,10 @@ const PATIENCE_MS = 2_000;
 const NAMED = /city not found or not running: (\S+)$/;
 
 /** What is said behind "city not found or not running": which of both it is, and what was meant. Nothing for any other failure. */
-export async function aboutMissingCity(error: ApiError, command: Command, io: Io): Promise<string> {
+export async function aboutMissingCity(error: ApiError, { api }: Asked): Promise<string> {
   const name = error.code === 'city-not-found' ? NAMED.exec(error.message)?.[1] : undefined;
   if (name === undefined) return '';
-  const cities = await citiesOf(contextOf(command, io).api, AbortSignal.timeout(PATIENCE_MS)).catch(() => undefined);
+  const cities = await citiesOf(api, AbortSignal.timeout(PATIENCE_MS)).catch(() => undefined);
   if (cities === undefined) return '';
   const found = cities.find((city) => city.name === name);
   if (found?.running === true) return '';
