@@ -27,13 +27,16 @@ async function said(args: readonly string[], routes: Readonly<Record<string, Han
   return io.stderr.trimEnd().replace(/^svc [a-z]+ [a-z]+: /, '');
 }
 
-const agents = listed({ name: 'mayor' }, { name: 'core.worker-1', pool: 'core.worker' });
+const agents = listed({ name: 'mayor' }, { name: 'ui' }, { name: 'core.worker-1', pool: 'core.worker' });
 
 it.each<[string, string, string]>([
   ['mayr', 'agent mayr not found', '; did you mean mayor?'],
   ['Mayor', 'agent Mayor not found', '; did you mean mayor?'],
   ['worker', 'agent worker not found', '; did you mean core.worker?'],
   ['nobody', 'agent nobody not found', '; see `svc agent list`'],
+  // Another number is another member, and a short word of which half is other letters another word.
+  ['worker-9', 'agent worker-9 not found', '; the pool core.worker has none of that name: see `svc agent list`'],
+  ['qa', 'agent qa not found', '; see `svc agent list`'],
   // What is there was not what was missing.
   ['mayor', 'agent mayor not found', '; see `svc agent list`'],
 ])('says which agent was meant by %s', async (name, detail, more) => {
@@ -46,8 +49,28 @@ it('says it of sessions, and which sessions an agent has whose name is none of t
   const routes = { 'session/logn': missing('logn'), 'session/mayor': missing('mayor'), sessions: listed({ id: 'al-1', title: '' }) };
   expect(await said(['session', 'show', 'mayor'], routes)).toBe('not_found: session mayor not found; of the agent mayor there is al-1');
   await server.close();
+  const many = ['al-1', 'al-2', 'al-3', 'al-4'].map((id) => ({ id, title: '' }));
+  expect(await said(['session', 'show', 'mayor'], { ...routes, sessions: listed(...many) })).toMatch(/ are al-1, al-2, al-3, …$/);
+  await server.close();
   const named = { ...routes, sessions: listed({ id: 'al-2', alias: 'login', title: '' }) };
   expect(await said(['session', 'show', 'logn'], named)).toBe('not_found: session logn not found; did you mean login?');
+});
+
+it('offers no session by its id: the nearest is somebody else’s', async () => {
+  const sessions: Handler = ({ url = '' }, response) =>
+    json(response, {
+      items: url.includes('template=')
+        ? []
+        : [
+            { id: 'al-97', title: '' },
+            { id: 'al-9', alias: 'al-98', title: '' },
+          ],
+    });
+  const told = await said(['session', 'show', 'al-99'], {
+    'session/al-99': refused('session-not-found', 'not_found: session al-99 not found'),
+    sessions,
+  });
+  expect(told).toBe('not_found: session al-99 not found; see `svc session list --all`');
 });
 
 it.each<[string, string[], string, string, string, Handler, string]>([

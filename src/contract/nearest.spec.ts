@@ -13,6 +13,7 @@ describe('the word that was meant', () => {
   it('is the nearest within two changes', () => {
     expect(nearest('formla', ['format', 'formula', 'former'])).toBe('formula');
     expect(nearest('rules', ['tone'])).toBeUndefined();
+    expect([nearest('qa', ['ui'], 1), nearest('webb', ['web'], 2)]).toEqual([undefined, 'web']);
   });
 
   it('is found by the distance as it is defined', () => {

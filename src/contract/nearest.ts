@@ -3,11 +3,11 @@ const LONGEST = 64;
 /** So many changes make it another word. */
 const OTHER = 3;
 
-/** The word that somebody meant: within two changes, the nearest first. Nobody is helped with words of more than 64 characters. */
-export function nearest(word: string, words: readonly string[]): string | undefined {
+/** The word that somebody meant: within two changes, or fewer than so many, the nearest first. Nobody is helped with words of more than 64 characters. */
+export function nearest(word: string, words: readonly string[], fewer = OTHER): string | undefined {
   if (word.length > LONGEST) return undefined;
   let found: string | undefined;
-  let best = OTHER;
+  let best = Math.min(OTHER, fewer);
   for (const candidate of words) {
     const far = distance(word, candidate, best);
     if (far < best) [found, best] = [candidate, far];

@@ -861,8 +861,16 @@ export const CLIENT: readonly Guard[] = [
   {
     guard: 'Who mistypes a name hears which was meant.',
     file: 'src/cli/missing-name.ts',
-    find: 'const there = await namesOf(look, kind);',
-    replace: 'const there = (await namesOf(look, kind)).slice(0, 0);',
+    find: ': await namesOf(look, kind);',
+    replace: ': (await namesOf(look, kind)).slice(0, 0);',
+    test: 'src/cli/missing-name.spec.ts',
+    name: 'says which agent was meant',
+  },
+  {
+    guard: 'Who types the number of another member is not led to one that is there.',
+    file: 'src/cli/meant.ts',
+    find: 'digitsOf(one) === digitsOf(name)',
+    replace: 'digitsOf(one) !== name',
     test: 'src/cli/missing-name.spec.ts',
     name: 'says which agent was meant',
   },

@@ -58,5 +58,7 @@ describe('a city that is not found', () => {
     const io = fakeIo();
     expect(await runCli(['city', 'show', 'dmeo', '--api', server.url], io)).toBe(3);
     expect(io.stderr).toContain('city dmeo is not registered; did you mean demo?');
+    await runCli(['city', 'show', 'DEMO', '--api', server.url], io);
+    expect(io.stderr).toContain('city DEMO is not registered; did you mean demo?');
   });
 });

@@ -1,6 +1,6 @@
-import { nearest } from '../../contract/nearest.js';
 import type { Asked } from '../command.js';
 import type { ApiError } from '../errors.js';
+import { meantBy } from '../meant.js';
 import { citiesOf } from './cities-of.js';
 
 /** The list is only for a word more: without it the refusal itself has to do. */
@@ -17,7 +17,7 @@ export async function aboutMissingCity(error: ApiError, { api }: Asked): Promise
   if (found?.running === true) return '';
   if (found !== undefined) return `; it is ${found.status}: see \`svc city status ${name}\`, and \`svc city start ${name}\``;
   const running = cities.filter((city) => city.running).map((city) => city.name);
-  const meant = nearest(name, running) ?? nearest(name.toLowerCase(), running);
+  const meant = meantBy(name, running);
   if (meant !== undefined) return `; did you mean ${meant}?`;
   return cities.length === 0 ? '; there is none yet: see `svc city create --help`' : '; see `svc city list`';
 }

@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { nearest } from '../../contract/nearest.js';
 import { ask, type Schemas } from '../api.js';
 import { unusable } from '../config/view.js';
 import { contextOf, flagsOf, pathOf, printJson, withCity, withExamples, withTarget } from '../command.js';
@@ -8,6 +7,7 @@ import { ApiError, CliError } from '../errors.js';
 import { EXIT } from '../exit-codes.js';
 import type { Io } from '../io.js';
 import { listAll, type AllFlags } from '../listing.js';
+import { meantBy } from '../meant.js';
 import { asked } from '../sessions/questions.js';
 import { restLine } from '../sessions/rest.js';
 import { facts, plain, table } from '../table.js';
@@ -54,7 +54,7 @@ function addStatus(city: Command, io: Io): void {
     const cities = await citiesOf(api);
     const entry = cities.find((item) => item.name === name);
     if (entry === undefined) {
-      const meant = nearest(
+      const meant = meantBy(
         name,
         cities.map((item) => item.name),
       );
