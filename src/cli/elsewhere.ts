@@ -1,7 +1,14 @@
+const LET_GO = '`svc city unregister` lets go of a city; its directory stays';
+const IN_FILES = 'edit the files of the city, and see `svc config validate`; `svc config set` sets its network';
+const OF_CONVOY = '`svc convoy remove` takes beads out of it, `svc convoy delete` deletes it';
+const each = (family: string, verbs: readonly string[], meant: string): Readonly<Record<string, string>> =>
+  Object.fromEntries(verbs.map((verb) => [`${family} ${verb}`, meant]));
+
 /** Words that people bring along from other clients, and what is meant here. Flags without a command before them count everywhere. */
 const MEANT: Readonly<Record<string, string>> = {
-  'svc city delete': '`svc city unregister` lets go of a city; its directory stays',
-  'svc city remove': '`svc city unregister` lets go of a city; its directory stays',
+  ...each('svc city', ['delete', 'remove', 'rm', 'del'], LET_GO),
+  ...each('svc config', ['apply', 'create', 'add', 'new', 'make', 'edit', 'update', 'change', 'modify', 'save'], IN_FILES),
+  ...each('svc convoy', ['rm', 'del'], OF_CONVOY),
   'svc pool': '`svc agent list` has the members of pools, `svc agent update POOL --max-active-sessions N` makes one larger or smaller',
   'svc ls': 'lists are `svc city list`, `svc bead list`, `svc session list` …',
   'svc login': '`svc context set NAME --server URL --key-file FILE`, then `svc context use NAME`',
@@ -43,24 +50,52 @@ const MEANT: Readonly<Record<string, string>> = {
   '-f': '--follow goes on with what comes',
 };
 
-/** Verbs that say the same; a family has one of each. */
-const ALIKE: readonly (readonly string[])[] = [
-  ['delete', 'remove', 'rm', 'del', 'unregister', 'revoke'],
-  ['create', 'add', 'new', 'make', 'set', 'save'],
-  ['update', 'edit', 'change', 'modify', 'set', 'save'],
-  ['list', 'ls', 'get'],
-  ['show', 'view', 'get', 'describe', 'info', 'inspect', 'status'],
-  ['run', 'fire', 'trigger', 'launch'],
-  ['close', 'done', 'finish', 'complete'],
+/** What verbs from elsewhere are called here; of several that a family has, the first. */
+const ALIKE: readonly (readonly [words: readonly string[], verbs: readonly string[]])[] = [
+  [
+    ['delete', 'remove', 'rm', 'del'],
+    ['delete', 'remove', 'revoke'],
+  ],
+  [
+    ['create', 'add', 'new', 'make'],
+    ['create', 'add', 'make', 'save', 'set'],
+  ],
+  [
+    ['update', 'edit', 'change', 'modify', 'set', 'save'],
+    ['update', 'save', 'set'],
+  ],
+  [['ls'], ['list']],
+  [
+    ['show', 'view', 'describe', 'info', 'inspect', 'status'],
+    ['show', 'status'],
+  ],
+  [['fire', 'trigger', 'launch'], ['run']],
+  [['done', 'finish', 'complete'], ['close']],
 ];
 
-/** The command of a family that does what this word says elsewhere. */
-function alike(word: string, commands: readonly string[]): string | undefined {
-  for (const verbs of ALIKE) {
-    const found = verbs.includes(word) ? verbs.find((verb) => commands.includes(verb)) : undefined;
-    if (found !== undefined) return found;
-  }
-  return undefined;
+/** The commands of a family that do what this word says elsewhere. */
+function alike(word: string, commands: readonly string[]): readonly string[] {
+  // With the name of one it shows that one, without it lists.
+  if (word === 'get') return ['show', 'list'].filter((verb) => commands.includes(verb));
+  const found = ALIKE.find(([words]) => words.includes(word))?.[1].find((verb) => commands.includes(verb));
+  return found === undefined ? [] : [found];
+}
+
+/** What takes something away, or ends it: nobody is led there by letters. */
+const ENDING = new Set([
+  ...['delete', 'remove', 'revoke', 'unregister', 'close', 'kill', 'reset', 'restart', 'stop', 'cancel', 'drain', 'land', 'unbind'],
+  ...['suspend', 'archive', 'release', 'reopen', 'rotate', 'disable'],
+]);
+
+const GUESS = / \(Did you mean (?:one of )?([^?]*)\?\)$/;
+
+/** The guess by letters, without what it must not name. */
+function withoutEnding(message: string): string {
+  const guessed = GUESS.exec(message)?.[1]?.split(', ') ?? [];
+  const kept = guessed.filter((one) => !ENDING.has(one));
+  if (kept.length === guessed.length) return message;
+  const guess = kept.length === 0 ? '' : ` (Did you mean ${kept.length === 1 ? '' : 'one of '}${kept.join(', ')}?)`;
+  return message.replace(GUESS, guess);
 }
 
 /** What a command takes, its help says. */
@@ -74,8 +109,9 @@ export function withMeaning(path: string, message: string, commands: readonly st
   const [, said, word] = UNKNOWN.exec(message) ?? [];
   if (said === undefined || word === undefined) return message;
   // The commands of the root are families, not verbs.
-  const own = path.includes(' ') ? alike(word, commands) : undefined;
-  const meant = MEANT[`${path} ${word}`] ?? (own === undefined ? MEANT[word] : `\`${path} ${own}\``);
+  const own = path.includes(' ') ? alike(word, commands) : [];
+  const meant = MEANT[`${path} ${word}`] ?? (own.length === 0 ? MEANT[word] : own.map((verb) => `\`${path} ${verb}\``).join(' or '));
   if (meant !== undefined) return `${said}: ${meant}`;
-  return said === message ? `${said}; see \`${path} --help\`` : message;
+  const guess = withoutEnding(message);
+  return said === guess ? `${said}; see \`${path} --help\`` : guess;
 }

@@ -846,8 +846,16 @@ export const CLIENT: readonly Guard[] = [
   {
     guard: 'A verb that a family does not have is no guess by its letters.',
     file: 'src/cli/elsewhere.ts',
-    find: 'verbs.includes(word) ?',
-    replace: "verbs.includes(word) && word === '' ?",
+    find: 'words.includes(word))',
+    replace: "words.includes(word) && word === '')",
+    test: 'src/cli/program.spec.ts',
+    name: 'wrong command lines',
+  },
+  {
+    guard: 'Who mistypes a verb is not led to one that throws something away.',
+    file: 'src/cli/elsewhere.ts',
+    find: '!ENDING.has(one)',
+    replace: "!ENDING.has(one) || one === 'reset'",
     test: 'src/cli/program.spec.ts',
     name: 'wrong command lines',
   },
