@@ -1,8 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 
 /**
- * The second half of `npm run client:gen`: which operations of the document take an idempotency key, and what lists call their items. Types
- * are gone when a program runs, and the client has to know which calls it may repeat, and what of an answer is a page.
+ * The second half of `npm run client:gen`: which operations of the document take an idempotency key, what lists call their items, and which
+ * types of events there are. Types are gone when a program runs, and the client has to know which calls it may repeat, what of an answer is a
+ * page, and what is a slip.
  */
 interface Parameter {
   readonly in?: string;
@@ -14,6 +15,7 @@ interface Schema {
   readonly type?: string;
   readonly anyOf?: readonly Schema[];
   readonly properties?: Readonly<Record<string, Schema>>;
+  readonly discriminator?: { readonly mapping: Readonly<Record<string, string>> };
 }
 interface Operation {
   readonly parameters?: readonly Parameter[];
@@ -76,5 +78,16 @@ writeFileSync(
   `/** Made by \`npm run client:gen\`: what the pages of a list call its items, where that is not \`items\`. */
 export const LISTS = {
 ${lists.map(([path, name]) => `  '${path}': '${name}',\n`).join('')}} as const;
+`,
+);
+
+const types = Object.keys(components.schemas?.TypedTaggedEventStreamEnvelopeKnown?.discriminator?.mapping ?? {}).sort();
+if (types.length === 0) throw new Error('the document has no types of events: is this the document?');
+
+writeFileSync(
+  new URL('src/cli/events/types.gen.ts', root),
+  `/** Made by \`npm run client:gen\`: the types of the events of the service. */
+export const EVENT_TYPES: readonly string[] = [
+${types.map((type) => `  '${type}',\n`).join('')}];
 `,
 );

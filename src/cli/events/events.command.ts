@@ -41,7 +41,7 @@ export function addEvents(program: Command, io: Io): void {
     checkScope(flags, scope);
     const feed = feedOf(scope, context.api);
     const { type } = request.filter;
-    if (request.mode === 'follow' || request.mode === 'watch') await tellSlip(type, io);
+    if (request.mode === 'follow' || request.mode === 'watch') tellSlip('svc events', type, io);
     switch (request.mode) {
       case 'seq':
         return io.out(`${await feed.head()}\n`);
@@ -50,7 +50,7 @@ export function addEvents(program: Command, io: Io): void {
       case 'watch':
         return watchEvents(feed, request, io);
       case 'list':
-        if ((await listEvents(feed, request, io)).size === 0) await tellSlip(type, io);
+        if ((await listEvents(feed, request, io)).size === 0) tellSlip('svc events', type, io);
         return;
     }
   });

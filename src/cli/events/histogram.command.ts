@@ -3,6 +3,7 @@ import { ask, type Schemas } from '../api.js';
 import { contextOf, flagsOf, pathOf, printJson, withCity, withExamples, withTarget } from '../command.js';
 import type { Io } from '../io.js';
 import { table } from '../table.js';
+import { tellSlip } from './slip.js';
 
 const GROUPS = ['type', 'actor'] as const;
 interface HistogramFlags {
@@ -42,6 +43,7 @@ export function addHistogram(events: Command, io: Io): void {
         : await ask(api, (signal) =>
             api.http.GET('/v0/city/{cityName}/events/histogram', { params: { path: { cityName: city }, query }, signal }),
           );
+    if (data.points.length === 0) tellSlip(pathOf(command), type, io);
     if (json === true) return printJson(io, data);
     if (data.total_is_estimate === true) io.err(`${pathOf(command)}: too many to look at each: the counts are estimates\n`);
     if (data.points.length === 0) return io.err('no events\n');

@@ -31,6 +31,13 @@ it.each<[string, string]>([
   expect(await told(type)).toBe(expected);
 });
 
+it('is told of a histogram in which there are none', async () => {
+  server = await testServer({ '/v0/city/alpha/events/histogram': (_request, response) => json(response, { points: [], total: 0 }) });
+  const io = fakeIo();
+  await runCli(['events', '--type', 'bead.cretd', 'histogram', '--city', 'alpha', '--api', server.url], io);
+  expect(io.stderr).toBe('svc events histogram: bead.cretd is no event of the service; did you mean bead.created?\nno events\n');
+});
+
 it('is none where there are such events', async () => {
   expect(await told('bead.cretd', anEvent(4, { type: 'bead.cretd' }))).toBe('');
 });
