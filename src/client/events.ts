@@ -8,9 +8,13 @@ export type SomeEvent<S extends Scope> = S extends 'city' ? Schemas['TypedEventS
 type Known<S extends Scope> = S extends 'city' ? Schemas['TypedEventStreamEnvelopeKnown'] : Schemas['TypedTaggedEventStreamEnvelopeKnown'];
 /**
  * Events of these types, each with its own payload. Of `SomeEvent` a comparison of `type` tells no payload: an event of somebody's own may have
- * any type, as far as the compiler knows.
+ * any type, as far as the compiler knows. An empty list leaves none out, and gives those.
  */
-export type EventOf<S extends Scope, T extends string> = T extends Known<S>['type'] ? Extract<Known<S>, { type: T }> : SomeEvent<S>;
+export type EventOf<S extends Scope, T extends string> = [T] extends [never]
+  ? SomeEvent<S>
+  : T extends Known<S>['type']
+    ? Extract<Known<S>, { type: T }>
+    : SomeEvent<S>;
 
 export interface EventsOptions<T extends string = string> {
   /** The events of one city. Without it those of the supervisor and of all cities that the key may see. */
