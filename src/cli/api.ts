@@ -141,25 +141,8 @@ function unnamed({ part, value }: NoName): CliError {
 }
 
 function refused(problem: ApiProblem): ApiError {
-  const { status, detail: said } = problem;
-  const fields = fieldsBeside(said, problem.errors, status === 409).slice(0, 5);
-  const detail = fields.length === 0 ? said : `${said} (${fields.join('; ')})`;
+  const { status, detail } = problem;
   const message =
-    status === 401 ? `unauthorized (401): ${said.replace(/^unauthorized:\s*/, '')}; pass --key-file or set SVC_API_KEY` : detail;
+    status === 401 ? `unauthorized (401): ${detail.replace(/^unauthorized:\s*/, '')}; pass --key-file or set SVC_API_KEY` : problem.message;
   return new ApiError(message, status, problem.code, problem.retryAfterMs, { cause: problem });
-}
-
-/** Where a problem carries advice, which is about no member. */
-const ADVICE = 'body.hint';
-
-/** The fields of a problem that its detail does not tell already; those of a conflict are facts with a value, or several. */
-function fieldsBeside(said: string, errors: NonNullable<Schemas['ErrorModel']['errors']>, facts: boolean): string[] {
-  return errors.flatMap(({ location, message = '', value }) => {
-    if (facts && typeof value === 'string') {
-      if (message.includes(value)) return said.includes(message) ? [] : [message];
-      return said.includes(value) ? [] : [[message, value].filter(Boolean).join(': ')];
-    }
-    if (facts && Array.isArray(value) && value.every((one) => typeof one === 'string' && said.includes(one))) return [];
-    return message === '' || said.includes(message) ? [] : [location === ADVICE ? message : [location, message].filter(Boolean).join(': ')];
-  });
 }

@@ -16,21 +16,37 @@ const PROOFS: ReadonlySet<number> = new Set([400, 413]);
 /** So does this one: the key was of another request before. */
 const MISMATCH = 'idempotency-mismatch';
 
-/** So many members are told in a line. */
+/** So many members are told in a line, each with so many characters: some carry what others wrote. */
 const TOLD = 5;
+const LONGEST = 500;
+/** Where a problem carries advice, which is about no member. */
+const ADVICE = 'body.hint';
 
-/** What is wrong with which member; the detail alone may say no more than that something is. */
-function withMembers(detail: string, errors: ApiProblem['errors']): string {
-  const told = errors.flatMap((one) => {
-    const { location, message } = (one ?? {}) as Partial<NonNullable<Problem['errors']>[number]>;
-    return typeof message !== 'string' || message === '' || detail.includes(message)
-      ? []
-      : [[location, message].filter(Boolean).join(': ')];
-  });
-  return told.length === 0 ? detail : `${detail} (${told.slice(0, TOLD).join('; ')})`;
+/**
+ * The detail, which may say no more than that something is wrong, with what it does not tell already of single members. Those of a conflict
+ * are facts with a value, or several.
+ */
+function withMembers(detail: string, errors: readonly unknown[], facts: boolean): string {
+  const texts = errors.map((one) => memberBeside(detail, one ?? {}, facts)).filter((text) => text !== '');
+  const told = texts.slice(0, TOLD).map((text) => (text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text));
+  return told.length === 0 ? detail : `${detail} (${told.join('; ')})`;
 }
 
-/** The API refused, with a problem of RFC 9457; its message is for people, with what is wrong with single members. Programs decide by `code`, or by `status`. */
+function memberBeside(detail: string, { location, message = '', value }: Partial<Record<string, unknown>>, facts: boolean): string {
+  if (typeof message !== 'string') return '';
+  if (facts && typeof value === 'string') {
+    if (message.includes(value)) return detail.includes(message) ? '' : message;
+    return detail.includes(value) ? '' : [message, value].filter(Boolean).join(': ');
+  }
+  if (facts && Array.isArray(value) && value.every((one) => typeof one === 'string' && detail.includes(one))) return '';
+  if (message === '' || detail.includes(message)) return '';
+  return typeof location !== 'string' || location === '' || location === ADVICE ? message : `${location}: ${message}`;
+}
+
+/**
+ * The API refused, with a problem of RFC 9457; its message is for people, with what is wrong with single members. Programs decide by `code`,
+ * or by `status`.
+ */
 export class ApiProblem extends Error {
   override readonly name: string = 'ApiProblem';
   readonly status: number;
@@ -56,7 +72,7 @@ export class ApiProblem extends Error {
     // A string and a list, whatever came.
     const detail = String(problem.detail ?? problem.title ?? `API returned HTTP ${response.status}`);
     const errors = Array.isArray(problem.errors) ? problem.errors : [];
-    super(withMembers(detail, errors));
+    super(withMembers(detail, errors, response.status === 409));
     this.status = response.status;
     this.code = problem.code;
     this.detail = detail;

@@ -883,6 +883,14 @@ export const CLIENT: readonly Guard[] = [
     name: 'says which agent was meant',
   },
   {
+    guard: 'A refusal that carries a book is told in a line.',
+    file: 'src/client/problems.ts',
+    find: 'text.length > LONGEST ?',
+    replace: 'text.length > LONGEST * LONGEST ?',
+    test: 'src/client/problems.spec.ts',
+    name: 'as a line can hold',
+  },
+  {
     guard: 'Who waits for an answer that is cut off is told so by the exit code.',
     file: 'src/cli/sessions/operation.ts',
     find: 'if (!isWhole) throw',
