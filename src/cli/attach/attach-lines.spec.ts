@@ -72,9 +72,9 @@ it.each([
     'cut off',
     { status: 'delivered', stop_reason: 'lost' },
     'the turn was cut off (lost), and its answer with it; send it again',
-    'a message was not answered to its end: no line behind it is sent',
+    'a message was not answered to its end: no more is sent',
   ],
-  ['not delivered', { status: 'cancelled' }, 'the message was cancelled', 'a message was not delivered: no line behind it is sent'],
+  ['not delivered', { status: 'cancelled' }, 'the message was cancelled', 'a message was not delivered: no more is sent'],
 ])(
   'sends no line behind one that was %s, says so, and fails',
   async (_what, record, told, end) => {

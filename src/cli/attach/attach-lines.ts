@@ -43,8 +43,8 @@ interface End {
 
 /**
  * The same without a terminal: the conversation on stdout, and each line of stdin a message. A person's lines are taken as they come,
- * with commands and answers among them; those of a program are messages and nothing else, whatever they say, and each waits for the answer to the one before: without it
- * none follows.
+ * with commands and answers among them; those of a program are messages and nothing else, whatever they say, and each waits for the
+ * answer to the one before: without it none follows.
  */
 export async function attachLines(attaching: Attaching): Promise<void> {
   const { io, api, city, name, thinking, tail, path } = attaching;
@@ -166,6 +166,6 @@ export async function attachLines(attaching: Attaching): Promise<void> {
   }
   if (io.signal.aborted) throw new InterruptedError();
   if (end.failure !== undefined) throw end.failure.error;
-  if (end.lost) throw new CliError('a message was not delivered: no line behind it is sent');
-  if (end.half) throw new CliError('a message was not answered to its end: no line behind it is sent');
+  if (end.lost) throw new CliError('a message was not delivered: no more is sent');
+  if (end.half) throw new CliError('a message was not answered to its end: no more is sent');
 }

@@ -31,7 +31,8 @@ Keys:
   Ctrl-D and Ctrl-P Ctrl-Q leave; /help has the rest
 
 Where stdin or stdout is no terminal each line of stdin is a message, sent when the turn of the one before is over;
-after the last one's it ends, and with 1 after one that was cut off or not delivered: no line behind it is sent. With nothing on stdin it only follows.
+after the last one's it ends. Behind one that was cut off or not delivered none is sent, and it ends with 1. With nothing on
+stdin it only follows.
 `,
   );
   attach.action(async (name: string, _options, action: Command) => {
