@@ -42,6 +42,9 @@ function again(error: unknown, { options }: Command): string {
   return `; repeat it with \`${words === undefined ? '' : `${plain(words)} `}--idempotency-key ${plain(key)}\``;
 }
 
+const MEANT = '; did you mean ';
+const SEE_LIST = /; see `svc [a-z]+ list`$/;
+
 /** A word more on what is not there; it takes a request, and modules that most never need. */
 async function aboutMissing(error: ApiError, io: Io): Promise<string> {
   const known = askedBy(io);
@@ -64,7 +67,9 @@ export async function runCli(args: readonly string[], around: Io): Promise<numbe
     if (!(error instanceof CommanderError)) {
       const message = plain(oneLine((error as { message?: string } | null)?.message ?? String(error)));
       const more = error instanceof ApiError ? await aboutMissing(error, io).catch(() => '') : '';
-      if (message !== '') io.err(`${pathOf(running)}: ${message}${plain(more)}${again(error, running)}\n`);
+      // Who hears what was meant needs no list.
+      const said = more.startsWith(MEANT) ? message.replace(SEE_LIST, '') : message;
+      if (message !== '') io.err(`${pathOf(running)}: ${said}${plain(more)}${again(error, running)}\n`);
     }
     return exitCodeOf(error, io.asked);
   };

@@ -84,6 +84,15 @@ it.each<[string, string[], string, string, string, Handler, string]>([
     'loopback',
   ],
   ['a rig', ['rig', 'show', 'wbe'], 'rig/wbe', 'rig-not-found', 'rigs', listed({ name: 'web', path: '' }), 'web'],
+  [
+    'an order, and names no list beside it',
+    ['order', 'show', 'deplyo'],
+    'order/deplyo',
+    'order-not-found',
+    'orders',
+    (_request, response) => json(response, { orders: [{ scoped_name: 'deploy' }] }),
+    'deploy',
+  ],
 ])('says it of %s', async (_what, args, path, code, list, handler, meant) => {
   const detail = `not_found: ${args[0]} ${args[2]} not found`;
   expect(await said(args, { [path]: refused(code, detail), [list]: handler })).toBe(`${detail}; did you mean ${meant}?`);

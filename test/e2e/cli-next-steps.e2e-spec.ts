@@ -47,14 +47,13 @@ describe('svc formula, sling and molecule', () => {
     for (const args of [
       ['formula', 'show'],
       ['formula', 'preview'],
-      ['formula', 'source'],
-      ['formula', 'delete'],
       ['molecule', 'create'],
     ])
-      expect(await refused(...args, 'gret')).toMatch(/not_found: .*gret.*; see `svc formula list`(?:; did you mean greet\?)?\n$/);
-    expect(await refused('sling', 'mayor', '--formula', 'gret')).toMatch(
-      /formula gret not found; see `svc formula list`; did you mean greet\?\n$/,
-    );
+      expect(await refused(...args, 'gret')).toMatch(/not_found: [^;]*gret[^;]*; did you mean greet\?\n$/);
+    // These are about what is written in the city alone, and the one that was meant may be of a pack.
+    for (const verb of ['source', 'delete'])
+      expect(await refused('formula', verb, 'gret')).toMatch(/not_found: [^;]*gret[^;]*; see `svc formula list`\n$/);
+    expect(await refused('sling', 'mayor', '--formula', 'gret')).toMatch(/formula gret not found; did you mean greet\?\n$/);
     const value = /vars\.who: is required; give a value with --var <name=value>; `svc formula show greet` lists the variables\n$/;
     for (const args of [
       ['formula', 'preview', 'greet'],
@@ -131,7 +130,7 @@ describe('a step with retry', () => {
 describe('svc order', () => {
   it('says which orders there are, what enables one, and how a value is given', async () => {
     for (const name of ['show', 'next', 'history', 'run', 'enable', 'disable'])
-      expect(await refused('order', name, 'deplyo')).toMatch(/not_found: .*deplyo.*; see `svc order list`; did you mean deploy\?\n$/);
+      expect(await refused('order', name, 'deplyo')).toMatch(/not_found: [^;]*deplyo[^;]*; did you mean deploy\?\n$/);
     const enable = '`svc order enable late` lets it come';
     expect(await refused('order', 'run', 'late')).toBe(`svc order run: conflict: order "late" is disabled; ${enable}\n`);
     expect(await run('order', 'next', 'late')).toEqual({ code: 0, stdout: '', stderr: `late is disabled; ${enable}\n` });
