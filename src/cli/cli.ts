@@ -42,7 +42,6 @@ function again(error: unknown, { options }: Command): string {
   return `; repeat it with \`${words === undefined ? '' : `${plain(words)} `}--idempotency-key ${plain(key)}\``;
 }
 
-const MEANT = '; did you mean ';
 const SEE_LIST = /; see `svc [a-z]+ list`$/;
 
 /** A word more on what is not there; it takes a request, and modules that most never need. */
@@ -67,8 +66,8 @@ export async function runCli(args: readonly string[], around: Io): Promise<numbe
     if (!(error instanceof CommanderError)) {
       const message = plain(oneLine((error as { message?: string } | null)?.message ?? String(error)));
       const more = error instanceof ApiError ? await aboutMissing(error, io).catch(() => '') : '';
-      // Who hears what was meant needs no list.
-      const said = more.startsWith(MEANT) ? message.replace(SEE_LIST, '') : message;
+      // Who is told more needs no list beside it.
+      const said = more === '' ? message : message.replace(SEE_LIST, '');
       if (message !== '') io.err(`${pathOf(running)}: ${said}${plain(more)}${again(error, running)}\n`);
     }
     return exitCodeOf(error, io.asked);

@@ -27,7 +27,12 @@ async function said(args: readonly string[], routes: Readonly<Record<string, Han
   return io.stderr.trimEnd().replace(/^svc [a-z]+ [a-z]+: /, '');
 }
 
-const agents = listed({ name: 'mayor' }, { name: 'ui' }, { name: 'core.worker-1', pool: 'core.worker' });
+const agents = listed(
+  { name: 'mayor' },
+  { name: 'ui' },
+  { name: 'coder-1', pool: 'coder' },
+  { name: 'core.worker-1', pool: 'core.worker' },
+);
 
 it.each<[string, string, string]>([
   ['mayr', 'agent mayr not found', '; did you mean mayor?'],
@@ -35,6 +40,7 @@ it.each<[string, string, string]>([
   ['worker', 'agent worker not found', '; did you mean core.worker?'],
   ['nobody', 'agent nobody not found', '; see `svc agent list`'],
   // Another number is another member, and a short word of which half is other letters another word.
+  ['coder-9', 'agent coder-9 not found', '; the pool coder has none of that name: see `svc agent list`'],
   ['worker-9', 'agent worker-9 not found', '; the pool core.worker has none of that name: see `svc agent list`'],
   ['qa', 'agent qa not found', '; see `svc agent list`'],
   // What is there was not what was missing.
