@@ -2,6 +2,7 @@ import type { Guard } from './guard.js';
 
 const CHANNEL = 'src/platform/streams/channel-subscribers.spec.ts';
 const SNAPSHOTS = 'src/modules/sessions/transcripts/snapshots.db-spec.ts';
+const UNSENT = 'src/platform/streams/unsent-limit.spec.ts';
 const LONG_EVENTS = 'src/platform/streams/long-events.db-spec.ts';
 const EPOCHS = 'src/platform/streams/epochs.db-spec.ts';
 const CURSORS = 'src/platform/streams/cursor.spec.ts';
@@ -77,7 +78,7 @@ export const STREAMS: readonly Guard[] = [
   },
   {
     guard: 'A client that takes a long frame slowly is not closed for it.',
-    file: 'src/platform/streams/subscriber.ts',
+    file: 'src/platform/streams/unsent.ts',
     find: 'return handle.bytesWritten - handle.writeQueueSize - (',
     replace: 'return socket.bytesWritten - socket.writableLength - 0 * (',
     test: 'src/platform/streams/subscriber.spec.ts',
@@ -98,6 +99,54 @@ export const STREAMS: readonly Guard[] = [
     replace: 'this.#held - 0 * (now - this.#seenAt) * STEADY_BYTES_MS);',
     test: 'src/platform/streams/subscriber.spec.ts',
     name: 'is ten seconds after writes',
+  },
+  {
+    guard: 'What all streams have unsent has a limit.',
+    file: 'src/platform/streams/unsent-limit.ts',
+    find: '    if (this.bytes > this.most) this.#cutDown(now);\n',
+    replace: '',
+    test: 'src/platform/streams/event-streams.db-spec.ts',
+    name: 'is closed once all together have too much unsent',
+  },
+  {
+    guard: 'Of the streams that have too much unsent those are left that read.',
+    file: 'src/platform/streams/unsent-limit.ts',
+    find: 'ms >= SEEN_MS && rate < STEADY_BYTES_MS',
+    replace: 'ms >= SEEN_MS || rate < STEADY_BYTES_MS',
+    test: UNSENT,
+    name: 'those of who has most that take the least',
+  },
+  {
+    guard: 'Who reads is told from who does not before anybody is closed for having too much unsent.',
+    file: 'src/platform/streams/unsent-limit.ts',
+    find: '({ ms }) => ms > 0',
+    replace: '() => true',
+    test: UNSENT,
+    name: 'closes also who reads at twice the limit',
+  },
+  {
+    guard: 'Memory that many streams share counts once.',
+    file: 'src/platform/streams/unsent.ts',
+    find: 'if (holders === 0) this.#bytes',
+    replace: 'if (holders >= 0) this.#bytes',
+    test: UNSENT,
+    name: 'is there once for all',
+  },
+  {
+    guard: 'What has been sent is let go of.',
+    file: 'src/platform/streams/unsent.ts',
+    find: 'const left = this.socket.destroyed ? 0 : this.socket.writableLength;',
+    replace: 'const left = this.socket.destroyed ? 0 : this.#bytes;',
+    test: UNSENT,
+    name: 'is let go of once it is taken',
+  },
+  {
+    guard: 'A look closes so many streams and no more.',
+    file: 'src/platform/streams/unsent-limit.ts',
+    find: ' || cut === CUTS',
+    replace: '',
+    test: UNSENT,
+    name: 'has an end within a look',
   },
   {
     guard: 'What is read by types for one stream alone is no more than a quarter of what many share.',

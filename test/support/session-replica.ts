@@ -29,6 +29,7 @@ import { StreamHub } from '../../src/platform/streams/hub.js';
 import { HintListener, ListenUrl } from '../../src/platform/streams/listener.js';
 import { Notifier } from '../../src/platform/streams/notifier.js';
 import { NO_ENDS } from './transcripts.js';
+import { UnsentLimit } from '../../src/platform/streams/unsent-limit.js';
 import { Signals } from '../../src/platform/streams/signals.js';
 import { StreamLogRepository } from '../../src/platform/streams/stream-log.repository.js';
 
@@ -72,6 +73,7 @@ export class SessionReplica {
       config,
       this.failpoints,
       new KeyWatch(this.keys, this.signals, this.lifecycle),
+      new UnsentLimit(logger, metrics),
     ));
     const reads = new LiveReads(this.db);
     this.hub = new SessionHub(config, reads, this.signals, listener, logger, this.lifecycle, metrics);

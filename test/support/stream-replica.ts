@@ -18,6 +18,7 @@ import { HintListener, ListenUrl } from '../../src/platform/streams/listener.js'
 import { Notifier } from '../../src/platform/streams/notifier.js';
 import type { Signals } from '../../src/platform/streams/signals.js';
 import { StreamLogRepository } from '../../src/platform/streams/stream-log.repository.js';
+import { UnsentLimit } from '../../src/platform/streams/unsent-limit.js';
 
 class AnyKey extends KeyValidity {
   stillValid(): Promise<boolean> {
@@ -49,6 +50,7 @@ export class StreamReplica {
   readonly transactions: Transactions;
   readonly log: EventLog;
   readonly hub: StreamHub;
+  readonly unsent: UnsentLimit;
   streams!: EventStreams;
   readonly listener: HintListener;
   readonly lifecycle: Lifecycle;
@@ -66,6 +68,7 @@ export class StreamReplica {
     this.log = new EventLog(this.moved);
     new Notifier(this.pool, this.moved, this.failpoints, this.lifecycle, logger, metrics).onModuleInit();
     this.listener = new HintListener(new ListenUrl(url), this.pool, logger, this.lifecycle, new Readiness(logger), metrics);
+    this.unsent = new UnsentLimit(logger, metrics);
     this.hub = new StreamHub(
       this.config,
       new StreamLogRepository(this.db, this.pool),
@@ -81,7 +84,7 @@ export class StreamReplica {
     const replica = new StreamReplica(url, env);
     replica.hub.onModuleInit();
     const keys = new KeyWatch(new AnyKey(), { onTopics: () => () => undefined } as unknown as Signals, replica.lifecycle);
-    const streams = (replica.streams = new EventStreams(replica.hub, replica.config, replica.failpoints, keys));
+    const streams = (replica.streams = new EventStreams(replica.hub, replica.config, replica.failpoints, keys, replica.unsent));
     replica.#server = createServer((request, response) => {
       const target = new URL(request.url!, 'http://local');
       const query = (name: string): string | undefined => target.searchParams.get(name) ?? undefined;
@@ -89,6 +92,7 @@ export class StreamReplica {
         lastEventId: request.headers['last-event-id'] as string | undefined,
         types: query('type')?.split(','),
         keyId: undefined,
+        owner: 'nobody',
       };
       const opening =
         target.pathname === '/sup'

@@ -52,7 +52,7 @@ describe('event streams of two replicas', () => {
   it('are as many as a replica carries, of every kind together', async () => {
     const name = await city();
     const { most } = b.streams;
-    const other = b.streams.opening({ keyId: undefined, take: () => undefined, closed: () => undefined });
+    const other = b.streams.opening({ keyId: undefined, owner: 'nobody', take: () => undefined, closed: () => undefined });
     const server = createServer((_, response) => void other.begin(response, {})).listen(0, '127.0.0.1');
     await once(server, 'listening');
     b.streams.most = 2;
@@ -475,6 +475,32 @@ describe('event streams of two replicas', () => {
       const seqs = await eventually(() => slow.read().seqs.length === EVENTS && slow.read().seqs);
       expect(seqs.every((seq, i) => seq === i + 2)).toBe(true);
       slow.close();
+    });
+
+    // Guard: what nobody reads is bounded for all together, at the cost of those who do not read.
+    it('is closed once all together have too much unsent, and resumes without a gap; who reads gets everything', async () => {
+      SlowClient.tolerate();
+      const name = await city();
+      await flood(name);
+      const { most } = b.unsent;
+      b.unsent.most = 256 * 1024;
+      try {
+        const path = `/${name}?after=1&type=big.one`;
+        const slow = await Promise.all(Array.from({ length: 4 }, () => SlowClient.open(`${b.url}${path}`)));
+        const brisk = await open(`${b.url}${path}`);
+        await eventually(() => b.hub.openStreams <= 2);
+        await brisk.untilAll((frames) => frames.filter(isEvent).length === EVENTS);
+        expect(brisk.ended).toBe(false);
+        for (const client of slow) client.resume();
+        const closed = await eventually(() => slow.find((client) => client.closed));
+        const { ids, seqs } = closed.read();
+        const rest = await open(`${a.url}${path}`, { 'last-event-id': String(ids.at(-1)) });
+        await rest.untilAll((frames) => seqs.length + frames.filter(isEvent).length >= EVENTS);
+        expect([...seqs, ...events(rest).map(({ data }) => data.seq)]).toEqual(Array.from({ length: EVENTS }, (_, n) => n + 2));
+        for (const client of slow) client.close();
+      } finally {
+        b.unsent.most = most;
+      }
     });
 
     it('is closed in the end', async () => {

@@ -1,12 +1,14 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Injectable } from '@nestjs/common';
+import { credentialOf, type Principal } from '../../contract/principal.js';
 import { problem, ProblemError } from '../../contract/problems.js';
 import { SUPERVISOR_STREAM } from '../../contract/scalars.js';
 import { AppConfig } from '../config/config.js';
 import { newestBefore, placeOf } from '../event-log/epochs.js';
 import { Failpoints } from '../failpoints/failpoints.js';
 import { whenGone } from '../http/leaving.js';
+import { partyOf } from '../http/rate-limits.js';
 import type { Channel } from './channel.js';
 import { ahead, expired, isOpaque, parseComposite, parseSeq } from './cursor.js';
 import { FeedStarts, type Start } from './feed-starts.js';
@@ -15,31 +17,43 @@ import { KeyWatch } from './key-watch.js';
 import { OpenFilters } from './open-filters.js';
 import { retryFrame } from './sse.js';
 import { Subscriber, type Lag } from './subscriber.js';
+import { UnsentLimit } from './unsent-limit.js';
 
 /** Open streams a process carries, of every kind; beyond it a client is sent elsewhere. */
 const MAX_STREAMS = 20_000;
 
-export interface CityStreamRequest {
+/** For whom a stream is opened. */
+export interface Opener {
+  /** Names the credential, which the stream ends with. */
+  readonly keyId: string | undefined;
+  /** The key or the city for which counts what it has unsent. */
+  readonly owner: string;
+}
+
+export interface CityStreamRequest extends Opener {
   readonly stream: string;
   readonly lastEventId: string | undefined;
   readonly afterSeq: string | undefined;
   readonly types: readonly string[] | undefined;
-  readonly keyId: string | undefined;
 }
 
-export interface SupervisorStreamRequest {
+export interface SupervisorStreamRequest extends Opener {
   readonly lastEventId: string | undefined;
   readonly afterCursor: string | undefined;
   /** Only these cities; undefined means all, those that appear later included. */
   readonly cities: readonly string[] | undefined;
   readonly types: readonly string[] | undefined;
-  readonly keyId: string | undefined;
 }
 
 /** A stream whose position is accepted: from here on nothing can fail any more, so headers may be sent. */
 export interface Opening {
   /** Sends the headers and takes the socket over. `headers` are added to the stream's own. */
   begin(response: ServerResponse, headers: Readonly<Record<string, string | number | string[]>>): Promise<void>;
+}
+
+/** @param city whose stream it is; undefined for one of all cities */
+export function openerOf(caller: Principal, city: string | undefined): Opener {
+  return { keyId: credentialOf(caller), owner: partyOf(caller, city).owner };
 }
 
 const given = (value: string | undefined): string | undefined => {
@@ -72,6 +86,7 @@ export class EventStreams {
     private readonly config: AppConfig,
     private readonly failpoints: Failpoints,
     private readonly keys: KeyWatch,
+    private readonly unsent: UnsentLimit,
   ) {
     this.starts = new FeedStarts(hub);
   }
@@ -110,7 +125,7 @@ export class EventStreams {
     const newest = newestBefore(stream, pos);
     if (newest !== undefined) throw ahead(position!.what, `${after}`, `${newest}`);
     if (pos < stream.floor) throw expired(`${stream.floor}`);
-    const filter = this.#filter(request.keyId, request.stream, [request.types]);
+    const filter = this.#filter(request, request.stream, [request.types]);
     const group = this.hub.cityGroup(stream, request.types);
     await this.hub.caughtUp(stream);
     return this.#opening(group.channel, filter, (subscriber) => {
@@ -129,7 +144,7 @@ export class EventStreams {
     const position = asked(request.lastEventId, request.afterCursor, 'after_cursor');
     if (position !== undefined && !isOpaque(position.value)) parseComposite(position.value, position.what);
     await this.#ready(() => this.hub.refresh());
-    const filter = this.#filter(request.keyId, SUPERVISOR_STREAM, [request.cities, request.types]);
+    const filter = this.#filter(request, SUPERVISOR_STREAM, [request.cities, request.types]);
     const group = await this.hub.supervisorGroup(request.cities, request.types);
     const start = position === undefined ? new Map<number, Start>() : await this.starts.of({ ...position, ...request }, group);
     if (position === undefined) for (const { id } of group.source.streams) start.set(id, { pos: this.hub.streams.get(id)!.head });
@@ -180,12 +195,12 @@ export class EventStreams {
   }
 
   /** @throws ProblemError rate_limited when the key has as many other filters open as it may. */
-  #filter(keyId: string | undefined, stream: string, asked: readonly unknown[]): OpenFilter {
+  #filter({ keyId, owner }: Opener, stream: string, asked: readonly unknown[]): OpenFilter {
     const name = JSON.stringify(asked);
     const refusal = (): ProblemError | undefined => this.filters.refusal(keyId, stream, name);
     const refused = refusal();
     if (refused !== undefined) throw refused;
-    return { keyId, isRefused: () => refusal() !== undefined, add: () => this.filters.add(keyId, stream, name) };
+    return { keyId, owner, isRefused: () => refusal() !== undefined, add: () => this.filters.add(keyId, stream, name) };
   }
 
   /** Counts a read that waits among the streams until what it answers is called. @throws ProblemError unavailable as `assertRoom` */
@@ -195,10 +210,15 @@ export class EventStreams {
     return () => void this.#open--;
   }
 
-  #opening(channel: Channel, { keyId, isRefused, add }: OpenFilter, place: (subscriber: Subscriber, waited: boolean) => void): Opening {
+  #opening(
+    channel: Channel,
+    { keyId, owner, isRefused, add }: OpenFilter,
+    place: (subscriber: Subscriber, waited: boolean) => void,
+  ): Opening {
     let leave = (): void => undefined;
     return this.opening({
       keyId,
+      owner,
       closed: (subscriber) => {
         channel.remove(subscriber);
         leave();
@@ -215,7 +235,7 @@ export class EventStreams {
   }
 
   /** A stream of anybody's making: `take` gets the subscriber once the headers are sent, and feeds or ends it. */
-  opening({ keyId, take, closed }: StreamTaker): Opening {
+  opening({ keyId, owner, take, closed }: StreamTaker): Opening {
     return {
       begin: async (response, headers) => {
         const waited = response.socket === null;
@@ -240,7 +260,7 @@ export class EventStreams {
           forget();
         };
         this.#open++;
-        const subscriber = new Subscriber(socket, this.config.heartbeatMs, gone, keyId);
+        const subscriber = new Subscriber(socket, this.config.heartbeatMs, gone, keyId, this.unsent.of(socket, owner));
         forget = this.keys.add(keyId, () => subscriber.end(''));
         await this.failpoints.hit('stream.before_first_frame');
         if (subscriber.state === 'closed') return;
@@ -267,16 +287,14 @@ function socketOf(response: ServerResponse): Promise<Socket | undefined> {
   });
 }
 
-export interface StreamTaker {
-  readonly keyId: string | undefined;
+export interface StreamTaker extends Opener {
   /** `waited`: something else was answered first on its connection. */
   readonly take: (subscriber: Subscriber, waited: boolean) => void;
   readonly closed: (subscriber: Subscriber) => void;
 }
 
 /** What one who opens a stream asks of it, among what else its key asks. */
-interface OpenFilter {
-  readonly keyId: string | undefined;
+interface OpenFilter extends Opener {
   readonly isRefused: () => boolean;
   readonly add: () => () => void;
 }

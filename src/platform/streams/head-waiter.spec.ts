@@ -5,6 +5,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Principal } from '../../contract/principal.js';
 import type { AppConfig } from '../config/config.js';
 import { Failpoints } from '../failpoints/failpoints.js';
+import { Metrics } from '../health/metrics.js';
 import { Lifecycle } from '../health/lifecycle.js';
 import { StreamLimits } from '../http/rate-limits.js';
 import { AppLogger, createLogger } from '../logging/logger.js';
@@ -13,14 +14,16 @@ import { EventStreams } from './event-streams.js';
 import { clientGone, HeadWaiter } from './head-waiter.js';
 import type { StreamHub } from './hub.js';
 import type { KeyWatch } from './key-watch.js';
+import { UnsentLimit } from './unsent-limit.js';
 
 const NO_KEYS = { add: () => () => undefined } as unknown as KeyWatch;
 
 function aWaiter(head: number) {
   const state = { head };
-  const lifecycle = new Lifecycle(new AppLogger(createLogger('silent', {})));
+  const logger = new AppLogger(createLogger('silent', {}));
+  const lifecycle = new Lifecycle(logger);
   const hub = { stream: (name: string) => (name === 'alpha' ? state : undefined) } as unknown as StreamHub;
-  const streams = new EventStreams(hub, {} as AppConfig, new Failpoints(), NO_KEYS);
+  const streams = new EventStreams(hub, {} as AppConfig, new Failpoints(), NO_KEYS, new UnsentLimit(logger, new Metrics()));
   const limits = new StreamLimits({ key: 2, city: 2 });
   return { state, lifecycle, streams, limits, waiter: new HeadWaiter(hub, NO_KEYS, limits, streams, lifecycle) };
 }

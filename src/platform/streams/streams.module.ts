@@ -11,6 +11,7 @@ import { Signals } from './signals.js';
 import { HintListener, ListenUrl } from './listener.js';
 import { Notifier } from './notifier.js';
 import { StreamLogRepository } from './stream-log.repository.js';
+import { UnsentLimit } from './unsent-limit.js';
 
 /** What every process has: it tells the others what it changed, and hears what they changed. */
 @Module({})
@@ -43,6 +44,7 @@ export class StreamsModule {
         HeadWaiter,
         KeyWatch,
         MemoryOfStreams,
+        UnsentLimit,
       ],
       exports: [StreamHub, EventStreams, HeadWaiter, KeyWatch],
     };

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import type { EpochEnds } from '../event-log/epochs.js';
 import type { CheckpointBase } from './positions.js';
+import { handedBy, type Unsent } from './unsent.js';
 
 /** A subscriber with more than this unsent is not written to until it has read. */
 export const MAX_PENDING_BYTES = 256 * 1024;
@@ -47,6 +48,7 @@ export class Subscriber {
     private readonly onClose: (subscriber: Subscriber) => void,
     /** The key whose share its replays take. */
     readonly keyId?: string,
+    private readonly unsent?: Unsent,
   ) {
     const now = Date.now();
     this.beatAt = now + heartbeatMs;
@@ -55,7 +57,10 @@ export class Subscriber {
     socket.setNoDelay(true);
     socket.on('drain', () => this.#wake?.());
     socket.on('error', () => this.close());
-    socket.on('close', () => this.close());
+    socket.on('close', () => {
+      this.unsent?.settle();
+      this.close();
+    });
   }
 
   /** True while the socket asks not to be written to. */
@@ -68,7 +73,9 @@ export class Subscriber {
   }
 
   write(bytes: Buffer | string): void {
-    if (this.state !== 'closed') this.socket.write(bytes);
+    if (this.state === 'closed') return;
+    this.socket.write(bytes);
+    if (this.socket.writableLength > 0) this.unsent?.add(bytes);
   }
 
   /** Resolves when the socket has taken what was written, or the stream is closed. */
@@ -115,21 +122,4 @@ export class Subscriber {
     this.#wake?.();
     this.onClose(this);
   }
-}
-
-interface Handle {
-  readonly bytesWritten: number;
-  readonly writeQueueSize: number;
-  /** Below TLS. */
-  readonly _parent?: Handle;
-}
-
-/**
- * What the system has taken of all that was written. To the socket a long write counts as nothing until all of it is taken; Node's own timeouts look
- * here, too.
- */
-function handedBy(socket: Socket & { readonly _handle?: Handle | null }): number {
-  const handle = socket._handle;
-  if (handle?.bytesWritten === undefined) return socket.bytesWritten - socket.writableLength;
-  return handle.bytesWritten - handle.writeQueueSize - (handle._parent?.writeQueueSize ?? 0);
 }

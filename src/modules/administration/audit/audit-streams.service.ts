@@ -1,10 +1,10 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
-import { credentialOf, type Principal } from '../../../contract/principal.js';
+import type { Principal } from '../../../contract/principal.js';
 import { problem } from '../../../contract/problems.js';
 import { AppConfig } from '../../../platform/config/config.js';
 import { Lifecycle } from '../../../platform/health/lifecycle.js';
 import { LAST_EVENT_ID } from '../../../platform/streams/cursor.js';
-import { EventStreams, type Opening } from '../../../platform/streams/event-streams.js';
+import { EventStreams, openerOf, type Opening } from '../../../platform/streams/event-streams.js';
 import { StreamHub } from '../../../platform/streams/hub.js';
 import type { PositionSeal } from '../../../platform/streams/position-seal.js';
 import { frameText, heartbeatFrame, retryFrame } from '../../../platform/streams/sse.js';
@@ -63,7 +63,7 @@ export class AuditStreams implements OnModuleInit {
     if (position.xid > head.xid)
       throw problem('cursor_ahead', `${what} is ahead of the records: it is of another database, begin without it`);
     return this.streams.opening({
-      keyId: credentialOf(caller),
+      ...openerOf(caller, undefined),
       closed: (subscriber) => this.#open.delete(subscriber),
       take: (subscriber) => {
         // Many may have asked at once.

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { credentialOf, type Principal } from '../../../contract/principal.js';
+import type { Principal } from '../../../contract/principal.js';
 import { ahead, parseSeq } from '../../../platform/streams/cursor.js';
-import { EventStreams, type Opening } from '../../../platform/streams/event-streams.js';
+import { EventStreams, openerOf, type Opening } from '../../../platform/streams/event-streams.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { ServiceLogHub, type LogFeed } from './service-log-hub.js';
 import type { ServiceLogStreamQuery } from './services.schemas.js';
@@ -32,7 +32,7 @@ export class ServiceLogStreams {
     await this.hub.caughtUp(pk, head);
     let feed: LogFeed | undefined;
     return this.streams.opening({
-      keyId: credentialOf(caller),
+      ...openerOf(caller, city.name),
       take: (subscriber) => {
         if (this.hub.stopped) subscriber.end('');
         else feed = this.hub.attach(subscriber, pk, after, head);

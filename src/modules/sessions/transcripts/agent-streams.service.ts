@@ -2,11 +2,11 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { problem } from '../../../contract/problems.js';
 import { newestBefore } from '../../../platform/event-log/epochs.js';
 import { ahead, LAST_EVENT_ID } from '../../../platform/streams/cursor.js';
-import { credentialOf, type Principal } from '../../../contract/principal.js';
+import type { Principal } from '../../../contract/principal.js';
 import { Lifecycle } from '../../../platform/health/lifecycle.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
 import { Drain } from '../../../platform/streams/drain.js';
-import { EventStreams } from '../../../platform/streams/event-streams.js';
+import { EventStreams, openerOf } from '../../../platform/streams/event-streams.js';
 import { abandoned } from '../../../platform/streams/lingering.js';
 import { Signals } from '../../../platform/streams/signals.js';
 import type { Lag, Subscriber } from '../../../platform/streams/subscriber.js';
@@ -95,7 +95,7 @@ export class AgentStreams implements OnModuleInit {
     };
     const closed = (subscriber: Subscriber): void => feed?.channel.remove(subscriber);
     const headers: Record<string, string> = session.live ? {} : { 'svc-agent-status': 'stopped' };
-    return { headers, opening: this.streams.opening({ keyId: credentialOf(caller), take, closed }) };
+    return { headers, opening: this.streams.opening({ ...openerOf(caller, city.name), take, closed }) };
   }
 
   /**

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { problem } from '../../../contract/problems.js';
-import { credentialOf, type Principal } from '../../../contract/principal.js';
+import type { Principal } from '../../../contract/principal.js';
 import type { Channel } from '../../../platform/streams/channel.js';
 import { newestBefore, type EpochEnds } from '../../../platform/event-log/epochs.js';
 import { ahead, parseSeq } from '../../../platform/streams/cursor.js';
-import { EventStreams, type Opening } from '../../../platform/streams/event-streams.js';
+import { EventStreams, openerOf, type Opener, type Opening } from '../../../platform/streams/event-streams.js';
 import type { Subscriber } from '../../../platform/streams/subscriber.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { SessionResolver } from '../session-names/session-resolver.service.js';
@@ -64,7 +64,7 @@ export class SessionStreams {
     const first = 'after' in start ? resumed(head, start.after, view) : await this.#snapshot(pk, view, start);
     const { at, closed } = first;
     const headers = { 'svc-session-state': head.state, ...(head.live ? {} : { 'svc-session-status': 'stopped' }) };
-    if (closed) return { headers, opening: this.#toTheEnd(pk, view, head.head, first, caller) };
+    if (closed) return { headers, opening: this.#toTheEnd(pk, view, head.head, first, openerOf(caller, city.name)) };
     // What the client lacks of before is its own to read: a feed that begins, begins here.
     const now = Math.max(at, head.head);
     await this.hub.caughtUp(pk, this.hub.feed(pk, view, now), now);
@@ -75,11 +75,11 @@ export class SessionStreams {
       channel = feed.channel;
       place(subscriber, feed, first);
     };
-    return { headers, opening: this.streams.opening({ keyId: credentialOf(caller), take, closed: (s) => channel?.remove(s) }) };
+    return { headers, opening: this.streams.opening({ ...openerOf(caller, city.name), take, closed: (s) => channel?.remove(s) }) };
   }
 
   /** A session that has ended: what it still had to say, and the end. */
-  #toTheEnd(pk: number, view: View, head: number, first: First, caller: Principal): Opening {
+  #toTheEnd(pk: number, view: View, head: number, first: First, opener: Opener): Opening {
     const feed = new SessionFeed(pk, view, Math.max(first.at, head), this.hub.reads, this.hub.sent);
     let forget = (): unknown => undefined;
     const take = (subscriber: Subscriber): void => {
@@ -92,7 +92,7 @@ export class SessionStreams {
       feed.channel.remove(subscriber);
       forget();
     };
-    return this.streams.opening({ keyId: credentialOf(caller), take, closed });
+    return this.streams.opening({ ...opener, take, closed });
   }
 
   async #snapshot(pk: number, view: View, start: Pick<DataOptions, 'operation' | 'resetReason'>): Promise<First> {

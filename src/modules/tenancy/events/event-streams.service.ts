@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { credentialOf, maySee, type Principal } from '../../../contract/principal.js';
-import { EventStreams, type Opening } from '../../../platform/streams/event-streams.js';
+import { maySee, type Principal } from '../../../contract/principal.js';
+import { EventStreams, openerOf, type Opening } from '../../../platform/streams/event-streams.js';
 import { CitiesService } from '../cities/cities.service.js';
 import type { CityStreamQuery, SupervisorStreamQuery } from './event-streams.schemas.js';
 
@@ -19,7 +19,7 @@ export class EventStreamsService {
       lastEventId,
       afterSeq: query.after_seq,
       types: sorted(query.type),
-      keyId: credentialOf(caller),
+      ...openerOf(caller, name),
     });
   }
 
@@ -30,7 +30,7 @@ export class EventStreamsService {
       afterCursor: query.after_cursor,
       cities: sorted(asked),
       types: sorted(query.type),
-      keyId: credentialOf(caller),
+      ...openerOf(caller, undefined),
     });
   }
 }

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { credentialOf, type Principal } from '../../../../contract/principal.js';
+import type { Principal } from '../../../../contract/principal.js';
 import { problem } from '../../../../contract/problems.js';
 import { Transactions, type Tx } from '../../../../platform/database/transactions.js';
 import { placeOf } from '../../../../platform/streams/cursor.js';
-import { EventStreams, type Opening } from '../../../../platform/streams/event-streams.js';
+import { EventStreams, openerOf, type Opening } from '../../../../platform/streams/event-streams.js';
 import { newId } from '../../../../platform/time/clock.js';
 import type { CityScope } from '../../../tenancy/cities/city-scope.js';
 import { AdaptersRepository, type AdapterRow } from '../adapters/adapters.repository.js';
@@ -45,7 +45,7 @@ export class ConnectionsService {
     const prepare = (tx: Tx): Promise<Prepared> => this.#prepare(tx, city, provider, accountId, before);
     const prepared = await this.transactions.run(prepare, { key: city.name });
     return this.streams.opening({
-      keyId: credentialOf(caller),
+      ...openerOf(caller, city.name),
       take: (subscriber) => this.hub.attach(subscriber, prepared),
       closed: () => this.hub.detach(prepared.id),
     });
