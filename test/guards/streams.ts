@@ -114,7 +114,7 @@ export const STREAMS: readonly Guard[] = [
     find: 'ms >= SEEN_MS && rate < STEADY_BYTES_MS',
     replace: 'ms >= SEEN_MS || rate < STEADY_BYTES_MS',
     test: UNSENT,
-    name: 'those of who has most that take the least',
+    name: 'leaves those open that take as much as a steady client',
   },
   {
     guard: 'Who reads is told from who does not before anybody is closed for having too much unsent.',

@@ -129,6 +129,15 @@ describe('what streams have unsent', () => {
     expect(told.lines).toEqual([{ streams: 4, last_of: 'key a', unsent_bytes: 4 * MB }]);
   });
 
+  it('leaves those open that take as much as a steady client, also where the others were not enough', () => {
+    const some = many(20);
+    write(some);
+    limit.look(LATER);
+    for (const { line } of some.slice(2)) line.take(40 * KB);
+    limit.look(LATER + 1_000);
+    expect([cut(some), limit.bytes]).toEqual([[0, 1], 4.5 * MB]);
+  });
+
   // Guard: at the first look nobody knows who reads.
   it('closes also who reads at twice the limit, the slowest first, and no more than that', () => {
     const some = many(40);
