@@ -6,6 +6,14 @@ const SERVICES_TEST = 'test/e2e/services.e2e-spec.ts';
 /** Services of cities, and who reaches them. */
 export const SERVICES: readonly Guard[] = [
   {
+    guard: 'Who does not read what a service wrote is closed also once that is gone.',
+    file: 'src/modules/integrations/services/service-log-hub.ts',
+    find: '    this.#finishing.add(feed);\n',
+    replace: '',
+    test: 'src/modules/integrations/services/service-log-hub.db-spec.ts',
+    name: 'ends with its service',
+  },
+  {
     guard: 'Who repeats the restart of a service under its key ends no process that was begun since.',
     file: 'src/modules/integrations/services/services.service.ts',
     find: "'restart-service', key,",

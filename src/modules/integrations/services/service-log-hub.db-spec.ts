@@ -1,7 +1,9 @@
 import type { Socket } from 'node:net';
 import { Writable } from 'node:stream';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { sql } from 'kysely';
 import { cloneDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { SlowClient } from '../../../../test/support/slow-client.js';
 import { eventually } from '../../../../test/support/sse.js';
 import { ANYBODY } from '../../../contract/principal.js';
 import { loadConfig } from '../../../platform/config/config.js';
@@ -21,9 +23,16 @@ import { openFixture, type Fixture } from './testing/service-fixture.js';
 
 class Line extends Writable {
   text = '';
+  constructor(private readonly reads: boolean) {
+    super({ highWaterMark: 4_096 });
+  }
   override _write(chunk: Buffer, _encoding: string, done: () => void): void {
     this.text += chunk.toString();
-    done();
+    if (this.reads) done();
+  }
+  /** All that it was written waits, or nothing of it. */
+  get bytesWritten(): number {
+    return this.writableLength;
   }
   setTimeout(): void {}
   setNoDelay(): void {}
@@ -59,6 +68,7 @@ describe('a stream of what a service writes', () => {
     streams = new ServiceLogStreams(services, hub, opening);
   });
   afterEach(async () => {
+    jest.restoreAllMocks();
     await lifecycle.stop();
     await fixture.close();
     await database.drop();
@@ -72,8 +82,8 @@ describe('a stream of what a service writes', () => {
     );
     head += count;
   };
-  const open = async (lastEventId?: string): Promise<Line> => {
-    const line = new Line();
+  const open = async (lastEventId?: string, reads = true): Promise<Line> => {
+    const line = new Line(reads);
     const taker = (await streams.open({} as CityScope, 'board', ANYBODY, { tail: 0 }, lastEventId)) as unknown as StreamTaker;
     taker.take(new Subscriber(line as unknown as Socket, 60_000, taker.closed), false);
     return line;
@@ -90,5 +100,19 @@ describe('a stream of what a service writes', () => {
     hear();
     await eventually(() => Promise.resolve(current.seqs.includes(4)));
     expect([first.seqs, resumed.seqs, current.seqs]).toEqual([[1, 2, 3, 4], [3, 4], [4]]);
+  });
+
+  // Guard: nobody else looks after who is behind when the service goes.
+  it('ends with its service, and is closed then where its client does not read', async () => {
+    await writes(600);
+    const silent = await open('0', false);
+    const brisk = await open('0');
+    await eventually(() => silent.writableNeedDrain && brisk.seqs.length === 600, 5_000);
+    await sql`delete from services where pk = ${pk}`.execute(fixture.db);
+    hear();
+    await eventually(() => brisk.writableFinished, 5_000);
+    expect(silent.destroyed).toBe(false);
+    SlowClient.timePasses();
+    await eventually(() => silent.destroyed, 5_000);
   });
 });

@@ -84,6 +84,8 @@ export class LogFeed implements ChannelSource, Lingering {
 @Injectable()
 export class ServiceLogHub implements OnModuleInit {
   readonly #feeds = new Map<number, LogFeed>();
+  /** Of services that are gone: what they have is written, then their streams end. */
+  readonly #finishing = new Set<LogFeed>();
   readonly #dirty = new Set<number>();
   readonly #stop = new AbortController();
   readonly #sent;
@@ -114,7 +116,7 @@ export class ServiceLogHub implements OnModuleInit {
       forget();
       clearInterval(ticking);
       this.#stop.abort();
-      for (const { channel } of this.#feeds.values()) channel.shutdown(new Date());
+      for (const { channel } of [...this.#feeds.values(), ...this.#finishing]) channel.shutdown(new Date());
       await Promise.all([this.#drain.settled(), polling]);
     });
   }
@@ -199,7 +201,10 @@ export class ServiceLogHub implements OnModuleInit {
 
   /** Nobody writes there any more: whoever follows it is told so when it asks again. */
   #end(pk: number): void {
-    this.#feeds.get(pk)?.channel.endAll();
+    const feed = this.#feeds.get(pk);
+    if (feed === undefined) return;
+    feed.channel.endAll();
+    this.#finishing.add(feed);
     this.#feeds.delete(pk);
   }
 
@@ -208,6 +213,10 @@ export class ServiceLogHub implements OnModuleInit {
     for (const [pk, feed] of this.#feeds) {
       feed.channel.tick(now, this.config.heartbeatMs);
       if (abandoned(feed, now)) this.#feeds.delete(pk);
+    }
+    for (const feed of this.#finishing) {
+      feed.channel.tick(now, this.config.heartbeatMs);
+      if (feed.channel.size === 0) this.#finishing.delete(feed);
     }
   }
 }
