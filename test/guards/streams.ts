@@ -101,6 +101,14 @@ export const STREAMS: readonly Guard[] = [
     name: 'is ten seconds after writes',
   },
   {
+    guard: 'Nobody is taken by a group of a city that has stopped once nobody looks at it any more.',
+    file: 'src/platform/streams/feed-groups.ts',
+    find: 'if (abandoned(group, now)) this.#finishing',
+    replace: 'if (group.channel.size === 0) this.#finishing',
+    test: 'src/platform/streams/ending.db-spec.ts',
+    name: 'whose opening stood still until nobody fed its group',
+  },
+  {
     guard: 'What all streams have unsent has a limit.',
     file: 'src/platform/streams/unsent-limit.ts',
     find: '    if (this.bytes > this.most) this.#cutDown(now);\n',

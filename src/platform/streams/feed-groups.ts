@@ -4,7 +4,7 @@ import type { Checkpoints } from './checkpoints.js';
 import { CitySource, encodeCityFrame } from './city-source.js';
 import { FeedScope, type Feed } from './feed-scope.js';
 import type { CityGroup, StreamState } from './feed-state.js';
-import { forgetAbandoned, type Lingering } from './lingering.js';
+import { abandoned, forgetAbandoned, type Lingering } from './lingering.js';
 import { PageCache } from './page-cache.js';
 import { ringShare } from './ring-share.js';
 import type { StreamLogRepository, WireRow } from './stream-log.repository.js';
@@ -23,8 +23,8 @@ export class FeedGroups {
   readonly #groups = new Map<string, SupervisorGroup>();
   /** Streams that have groups: the others cost a tick nothing. */
   readonly #served = new Set<StreamState>();
-  /** Channels that only finish what they have: nobody new joins them. */
-  readonly #finishing = new Set<Channel>();
+  /** Groups that only finish what they have: nobody joins them but who was being opened. */
+  readonly #finishing = new Set<CityGroup>();
   #pages = new PageCache();
   readonly #ring = { ...LOG_RING };
 
@@ -109,10 +109,10 @@ export class FeedGroups {
     this.#served.delete(s);
   }
 
-  #finish({ channel, source }: CityGroup): void {
-    source.end();
-    this.#finishing.add(channel);
-    channel.endAll();
+  #finish(group: CityGroup): void {
+    group.source.end();
+    this.#finishing.add(group);
+    group.channel.endAll();
   }
 
   /** Ends what is open. */
@@ -140,7 +140,7 @@ export class FeedGroups {
       rings++;
     }
     this.#ring.bytes = ringShare(this.#ring.bytes, held, rings);
-    for (const channel of this.#finishing) if (channel.size === 0) this.#finishing.delete(channel);
+    for (const group of this.#finishing) if (abandoned(group, now)) this.#finishing.delete(group);
     forgetAbandoned(this.#groups, now);
     for (const s of this.#served) {
       forgetAbandoned(s.groups, now);
@@ -151,6 +151,6 @@ export class FeedGroups {
   *#channels(): Iterable<Channel> {
     for (const group of this.#groups.values()) yield group.channel;
     for (const s of this.#served) for (const group of s.groups.values()) yield group.channel;
-    yield* this.#finishing;
+    for (const { channel } of this.#finishing) yield channel;
   }
 }
