@@ -133,6 +133,14 @@ export const STREAMS: readonly Guard[] = [
     name: 'closes also who reads at twice the limit',
   },
   {
+    guard: 'Groups of a city that has stopped make the rings of the others no shorter.',
+    file: 'src/platform/streams/feed-groups.ts',
+    find: 'of this.#fed()) {',
+    replace: 'of this.#channels()) {',
+    test: 'src/platform/streams/feed-groups.spec.ts',
+    name: 'leave the rings of the others',
+  },
+  {
     guard: 'Memory that many streams share counts once.',
     file: 'src/platform/streams/unsent.ts',
     find: 'if (holders === 0) this.#bytes',

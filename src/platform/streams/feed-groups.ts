@@ -134,11 +134,13 @@ export class FeedGroups {
     const now = Date.now();
     let held = 0;
     let rings = 0;
-    for (const channel of this.#channels()) {
+    for (const channel of this.#fed()) {
       channel.tick(now, heartbeatMs);
       held += channel.bytes;
       rings++;
     }
+    // Nothing comes to theirs any more: the others need not be shorter for them.
+    for (const { channel } of this.#finishing) channel.tick(now, heartbeatMs);
     this.#ring.bytes = ringShare(this.#ring.bytes, held, rings);
     for (const group of this.#finishing) if (abandoned(group, now)) this.#finishing.delete(group);
     forgetAbandoned(this.#groups, now);
@@ -148,9 +150,13 @@ export class FeedGroups {
     }
   }
 
-  *#channels(): Iterable<Channel> {
+  *#fed(): Iterable<Channel> {
     for (const group of this.#groups.values()) yield group.channel;
     for (const s of this.#served) for (const group of s.groups.values()) yield group.channel;
+  }
+
+  *#channels(): Iterable<Channel> {
+    yield* this.#fed();
     for (const { channel } of this.#finishing) yield channel;
   }
 }
