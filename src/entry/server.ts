@@ -1,9 +1,9 @@
 import { ConfigError, loadConfig, type AppConfig } from '../platform/config/config.js';
 import { misspelled } from '../platform/config/misspelled.js';
+import { processesOf } from '../platform/config/processes.js';
 import { unknownTelemetry } from '../platform/config/telemetry.js';
 import { armedFailpoints } from '../platform/failpoints/arm.js';
 import { explain } from './explain.js';
-import { processesOf } from './processes/plan.js';
 import type { Service, StartOptions } from './service.js';
 import { onSignals } from './signals.js';
 import { welcome } from './welcome.js';

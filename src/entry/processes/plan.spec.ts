@@ -1,7 +1,8 @@
 import { tmpdir } from 'node:os';
 import { describe, expect, it } from '@jest/globals';
 import { loadConfig } from '../../platform/config/config.js';
-import { connectionsFor, partsOf, processesOf } from './plan.js';
+import { processesOf } from '../../platform/config/processes.js';
+import { connectionsFor, partsOf } from './plan.js';
 
 const configOf = (env: Record<string, string>) => loadConfig(env, tmpdir());
 
