@@ -73,7 +73,7 @@ export class SessionReplica {
       config,
       this.failpoints,
       new KeyWatch(this.keys, this.signals, this.lifecycle),
-      new UnsentLimit(logger, metrics),
+      new UnsentLimit(logger, metrics, config),
     ));
     const reads = new LiveReads(this.db);
     this.hub = new SessionHub(config, reads, this.signals, listener, logger, this.lifecycle, metrics);

@@ -1,7 +1,8 @@
 import { connect, type Socket } from 'node:net';
 import { connect as connectSecurely } from 'node:tls';
 import { jest } from '@jest/globals';
-import { MAX_HELD_BYTES, STALL_LIMIT_MS, STEADY_BYTES_MS, Subscriber } from '../../src/platform/streams/subscriber.js';
+import { MAX_HELD_BYTES, STEADY_BYTES_MS } from '../../src/platform/streams/handed.js';
+import { STALL_LIMIT_MS, Subscriber } from '../../src/platform/streams/subscriber.js';
 
 const { stalled } = Subscriber.prototype;
 

@@ -68,7 +68,7 @@ export class StreamReplica {
     this.log = new EventLog(this.moved);
     new Notifier(this.pool, this.moved, this.failpoints, this.lifecycle, logger, metrics).onModuleInit();
     this.listener = new HintListener(new ListenUrl(url), this.pool, logger, this.lifecycle, new Readiness(logger), metrics);
-    this.unsent = new UnsentLimit(logger, metrics);
+    this.unsent = new UnsentLimit(logger, metrics, this.config);
     this.hub = new StreamHub(
       this.config,
       new StreamLogRepository(this.db, this.pool),

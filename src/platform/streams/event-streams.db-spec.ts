@@ -483,7 +483,7 @@ describe('event streams of two replicas', () => {
       const name = await city();
       await flood(name);
       const { most } = b.unsent;
-      b.unsent.most = 256 * 1024;
+      b.unsent.most = 160 * 1024;
       try {
         const path = `/${name}?after=1&type=big.one`;
         const slow = await Promise.all(Array.from({ length: 4 }, () => SlowClient.open(`${b.url}${path}`)));

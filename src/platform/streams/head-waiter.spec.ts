@@ -23,7 +23,13 @@ function aWaiter(head: number) {
   const logger = new AppLogger(createLogger('silent', {}));
   const lifecycle = new Lifecycle(logger);
   const hub = { stream: (name: string) => (name === 'alpha' ? state : undefined) } as unknown as StreamHub;
-  const streams = new EventStreams(hub, {} as AppConfig, new Failpoints(), NO_KEYS, new UnsentLimit(logger, new Metrics()));
+  const streams = new EventStreams(
+    hub,
+    {} as AppConfig,
+    new Failpoints(),
+    NO_KEYS,
+    new UnsentLimit(logger, new Metrics(), {} as AppConfig),
+  );
   const limits = new StreamLimits({ key: 2, city: 2 });
   return { state, lifecycle, streams, limits, waiter: new HeadWaiter(hub, NO_KEYS, limits, streams, lifecycle) };
 }

@@ -7,7 +7,8 @@ import { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '../../../test/support/sse.js';
-import { MAX_HELD_BYTES, STALL_LIMIT_MS, STEADY_BYTES_MS, Subscriber } from './subscriber.js';
+import { MAX_HELD_BYTES, STEADY_BYTES_MS } from './handed.js';
+import { STALL_LIMIT_MS, Subscriber } from './subscriber.js';
 
 const LONG = 950_000;
 const LOOK_MS = 1_000;

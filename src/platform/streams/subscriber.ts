@@ -1,16 +1,13 @@
 import type { Socket } from 'node:net';
 import type { EpochEnds } from '../event-log/epochs.js';
+import { handedBy, MAX_HELD_BYTES, STEADY_BYTES_MS } from './handed.js';
 import type { CheckpointBase } from './positions.js';
-import { handedBy, type Unsent } from './unsent.js';
+import type { Unsent } from './unsent.js';
 
 /** A subscriber with more than this unsent is not written to until it has read. */
 export const MAX_PENDING_BYTES = 256 * 1024;
 /** A subscriber that reads nothing for this long is closed; it resumes by id. */
 export const STALL_LIMIT_MS = 10_000;
-/** A client that reads so much is never closed: 30 KB/s. */
-export const STEADY_BYTES_MS = 30;
-/** What Linux holds for a connection that is written to, unless it is told otherwise. */
-export const MAX_HELD_BYTES = 4 << 20;
 
 /** What a subscriber still needs from the log before the ring: events after `pos`, up to `upto`. */
 export interface Lag {

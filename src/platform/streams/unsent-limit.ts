@@ -2,36 +2,41 @@ import type { Socket } from 'node:net';
 import { totalmem } from 'node:os';
 import { Injectable } from '@nestjs/common';
 import type { Counter } from 'prom-client';
+import { AppConfig } from '../config/config.js';
+import { processesOf } from '../config/processes.js';
 import { Metrics } from '../health/metrics.js';
 import { AppLogger } from '../logging/logger.js';
-import { STEADY_BYTES_MS } from './subscriber.js';
+import { STEADY_BYTES_MS } from './handed.js';
 import { HeldMemory, Unsent } from './unsent.js';
 
 const MOST_BYTES = 256 << 20;
-/** Of the memory that the process may have. */
+/** Of the memory of the machine, or of the container, for all processes that answer there. */
 const SHARE = 1 / 8;
 const LOOK_MS = 500;
-/** Who has been seen for less may have had no time yet to take anything. */
-const SEEN_MS = 1_000;
-/** Streams that one look closes: each takes some 30 µs. */
+/** Connections stand still for so long. */
+const PAUSE_MS = 5_000;
+/** To close a stream for less is no use. */
+const LEAST_BYTES = 4 * 1024;
+/** Streams that one look closes: each takes 40 to 100 µs. */
 const CUTS = 500;
+/** A look weighs so many parts of streams, then the rest has its turn at the next: a part takes some 0.1 µs. */
+const PARTS = 200_000;
 const LOG_MS = 10_000;
 
-interface Slow {
-  readonly unsent: Unsent;
-  readonly ms: number;
-  readonly rate: number;
+/** What a process may have unsent of which so many share the memory. */
+export function mostUnsent(memory: number, processes: number): number {
+  return Math.min(MOST_BYTES, (SHARE * memory) / processes);
 }
 
 /**
- * What all streams of this process have unsent has a limit. Above it streams are closed: those whose clients take less than a steady one, and at
- * twice the limit any; of the key or city that has most unsent of them, those first that take the least, and longest nothing. Their clients resume by id. Nobody
- * else waits for it, or is refused.
+ * What all streams of this process have unsent has a limit. Above it streams are closed whose clients have read less than a steady one for longer than
+ * what the system holds for them explains, and which have a part of their own in it. At twice the limit any are. Those of the key or city whose share is
+ * the largest come first, and of those whoever is the furthest behind; who frees nothing comes last. Their clients resume by id. Nobody else waits for it, or is refused.
  */
 @Injectable()
 export class UnsentLimit {
   /** Tests have less. */
-  most = Math.min(MOST_BYTES, SHARE * Math.min(totalmem(), process.constrainedMemory() || Infinity));
+  most: number;
   readonly #memory = new HeldMemory();
   readonly #waiting = new Set<Unsent>();
   readonly #closed: Counter;
@@ -44,7 +49,9 @@ export class UnsentLimit {
   constructor(
     private readonly log: AppLogger,
     metrics: Metrics,
+    config: AppConfig,
   ) {
+    this.most = mostUnsent(Math.min(totalmem(), process.constrainedMemory() || Infinity), processesOf(config));
     const memory = this.#memory;
     metrics.gauge({
       name: 'svc_stream_unsent_bytes',
@@ -76,18 +83,19 @@ export class UnsentLimit {
       unsent.look(now);
       if (unsent.bytes === 0) this.#waiting.delete(unsent);
     }
-    if (this.bytes > this.most) this.#cutDown(now);
+    if (this.bytes > this.most) this.#cutDown();
     if (this.#cut > 0 && now - this.#loggedAt >= LOG_MS) this.#tell(now);
     if (this.#waiting.size > 0 || this.#cut > 0) return;
     clearInterval(this.#looking);
     this.#looking = undefined;
   }
 
-  #cutDown(now: number): void {
+  #cutDown(): void {
+    this.#weigh();
     let cut = 0;
-    const down = (to: number, wanted: (slow: Slow) => boolean): void => {
+    const down = (to: number, wanted: (unsent: Unsent) => boolean): void => {
       if (this.bytes <= to) return;
-      for (const { unsent } of this.#inTurn(now, wanted)) {
+      for (const unsent of this.#inTurn(wanted)) {
         if (this.bytes <= to || cut === CUTS) return;
         unsent.cut();
         this.#waiting.delete(unsent);
@@ -95,25 +103,37 @@ export class UnsentLimit {
         cut++;
       }
     };
-    down(this.most, ({ ms, rate }) => ms >= SEEN_MS && rate < STEADY_BYTES_MS);
+    down(this.most, ({ ahead, share }) => ahead < -PAUSE_MS * STEADY_BYTES_MS && share >= LEAST_BYTES);
     // At the first look nobody has taken anything yet.
-    down(2 * this.most, ({ ms }) => ms > 0);
+    down(2 * this.most, ({ waitedMs }) => waitedMs > 0);
     this.#cut += cut;
     this.#closed.inc(cut);
   }
 
-  #inTurn(now: number, wanted: (slow: Slow) => boolean): Slow[] {
-    const owners = new Map<string, { bytes: number; readonly slow: Slow[] }>();
+  #weigh(): void {
+    let parts = 0;
+    for (const unsent of [...this.#waiting]) {
+      if (parts >= PARTS) return;
+      parts += unsent.weigh();
+      this.#waiting.delete(unsent);
+      this.#waiting.add(unsent);
+    }
+  }
+
+  #inTurn(wanted: (unsent: Unsent) => boolean): Unsent[] {
+    const owners = new Map<string, { share: number; readonly streams: Unsent[] }>();
     for (const unsent of this.#waiting) {
-      const slow = { unsent, ...unsent.pace(now) };
-      if (!wanted(slow)) continue;
-      const owner = owners.get(unsent.owner) ?? { bytes: 0, slow: [] };
-      owner.bytes += unsent.bytes;
-      owner.slow.push(slow);
+      if (!wanted(unsent)) continue;
+      const owner = owners.get(unsent.owner) ?? { share: 0, streams: [] };
+      owner.share += unsent.share;
+      owner.streams.push(unsent);
       owners.set(unsent.owner, owner);
     }
-    const inTurn = [...owners.values()].sort((a, b) => b.bytes - a.bytes);
-    return inTurn.flatMap(({ slow }) => slow.sort((a, b) => (a.rate === b.rate ? b.ms - a.ms : a.rate - b.rate)));
+    const inTurn = [...owners.values()]
+      .sort((a, b) => b.share - a.share)
+      .flatMap(({ streams }) => streams.sort((a, b) => a.ahead - b.ahead));
+    const frees = ({ share }: Unsent): boolean => share >= LEAST_BYTES;
+    return [...inTurn.filter(frees), ...inTurn.filter((unsent) => !frees(unsent))];
   }
 
   /** One line for however many. */

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
+import { handedBy, MAX_HELD_BYTES, STEADY_BYTES_MS } from './handed.js';
 
 /** Memory that is kept for what was written. What many streams were written is there once, and so is a page of which each has a part. */
 export class HeldMemory {
@@ -18,6 +19,11 @@ export class HeldMemory {
     this.#holders.set(part.buffer, holders + 1);
   }
 
+  /** What one of those for whom it is there has of it. */
+  share(part: Buffer | string, isOwn: boolean): number {
+    return isOwn || typeof part === 'string' ? part.length : part.buffer.byteLength / this.#holders.get(part.buffer)!;
+  }
+
   drop(part: Buffer | string, isOwn: boolean): void {
     if (isOwn || typeof part === 'string') return void (this.#bytes -= part.length);
     const left = this.#holders.get(part.buffer)! - 1;
@@ -27,24 +33,22 @@ export class HeldMemory {
   }
 }
 
-/** How much of what was written had been taken at a moment. */
-interface Mark {
-  readonly at: number;
-  readonly taken: number;
-}
-
-/** A client may take a megabyte at once, and then nothing for a minute: over less its pace cannot be told. */
-const PACE_MS = 60_000;
+/** While it does something else for longer, this process sees no client take anything. */
+const SEEN_MS = 1_000;
 
 /** What was written for one stream and its socket still has. */
 export class Unsent {
   readonly #parts: (Buffer | string)[] = [];
-  /** TLS makes a copy for each. */
+  /** TLS copies what it has under way, for each stream: all counts as copied, which is as much as it can be. */
   readonly #isOwn: boolean;
   #bytes = 0;
-  /** Since it has had something unsent, of the last two minutes at the most. */
-  #from: Mark | undefined;
-  #next: Mark | undefined;
+  /** Since it has had something unsent. */
+  #waits = false;
+  #waitedMs = 0;
+  #ahead = 0;
+  #taken = 0;
+  #lookedAt: number | undefined;
+  #share = 0;
 
   constructor(
     readonly socket: Socket,
@@ -58,6 +62,24 @@ export class Unsent {
 
   get bytes(): number {
     return this.#bytes;
+  }
+
+  /**
+   * What the system may still have for a client that reads 30 KB/s. It is never below zero for one that reads as much or more, however seldom the
+   * system takes anything: the less it is, the longer the client has read less.
+   */
+  get ahead(): number {
+    return this.#ahead;
+  }
+
+  /** For how long it has been seen to have something unsent. */
+  get waitedMs(): number {
+    return this.#waitedMs;
+  }
+
+  /** What is there for it alone, and its part of what is there for others as well. */
+  get share(): number {
+    return this.#share;
   }
 
   /** For what the socket did not hand on at once. */
@@ -82,38 +104,30 @@ export class Unsent {
     this.#parts.splice(0, gone);
   }
 
+  /** @param now milliseconds */
   look(now: number): void {
     this.settle();
-    if (this.#bytes === 0) this.#from = this.#next = undefined;
-    else if (this.#from === undefined || this.#next === undefined) this.#from = this.#next = { at: now, taken: handedBy(this.socket) };
-    else if (now - this.#next.at >= PACE_MS) [this.#from, this.#next] = [this.#next, { at: now, taken: handedBy(this.socket) }];
+    const taken = handedBy(this.socket);
+    const ms = Math.max(0, now - (this.#lookedAt ?? now));
+    const seenMs = Math.min(ms, SEEN_MS);
+    // Who had got everything was not slow since.
+    const left = this.#waits ? this.#ahead - seenMs * STEADY_BYTES_MS : Math.max(0, this.#ahead - ms * STEADY_BYTES_MS);
+    this.#ahead = Math.max(-MAX_HELD_BYTES, Math.min(MAX_HELD_BYTES, left + Math.max(0, taken - this.#taken)));
+    this.#waitedMs = this.#waits ? this.#waitedMs + seenMs : 0;
+    this.#waits = this.#bytes > 0;
+    this.#taken = taken;
+    this.#lookedAt = now;
   }
 
-  /** For how long it has been seen to have something unsent, and how many bytes a millisecond its client has taken in that time. */
-  pace(now: number): { readonly ms: number; readonly rate: number } {
-    const ms = this.#from === undefined ? 0 : now - this.#from.at;
-    return { ms, rate: ms === 0 ? Infinity : (handedBy(this.socket) - this.#from!.taken) / ms };
+  /** Finds its share anew. @returns of how many parts that was */
+  weigh(): number {
+    this.#share = 0;
+    for (const part of this.#parts) this.#share += this.memory.share(part, this.#isOwn);
+    return this.#parts.length;
   }
 
   cut(): void {
     this.socket.destroy();
     this.settle();
   }
-}
-
-interface Handle {
-  readonly bytesWritten: number;
-  readonly writeQueueSize: number;
-  /** Below TLS. */
-  readonly _parent?: Handle;
-}
-
-/**
- * What the system has taken of all that was written. To the socket a long write counts as nothing until all of it is taken; Node's own timeouts look
- * here, too.
- */
-export function handedBy(socket: Socket & { readonly _handle?: Handle | null }): number {
-  const handle = socket._handle;
-  if (handle?.bytesWritten === undefined) return socket.bytesWritten - socket.writableLength;
-  return handle.bytesWritten - handle.writeQueueSize - (handle._parent?.writeQueueSize ?? 0);
 }
