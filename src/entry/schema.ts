@@ -10,6 +10,7 @@ import { lockDirectory } from '../platform/embedded/lock.js';
 import { Failpoints } from '../platform/failpoints/failpoints.js';
 import { ProcessesRepository } from '../platform/processes/processes.repository.js';
 import { migrateQueue } from '../platform/queue/migrate-queue.js';
+import { endPlacing, removeUnpacked } from './backup/placing.js';
 import { beginOwedEpoch, epochOf, keepEpoch } from './known-epoch.js';
 import { assertLoaded, assertWhole, endRestore, owedBy } from './unfinished-restore.js';
 
@@ -60,14 +61,15 @@ export async function buryProcesses(url: string): Promise<void> {
   }
 }
 
+const REST_IS_BACK = 'a restore had not ended: what was left of it is put back now';
 const CITIES_MAY_LACK =
-  'a restore had not ended: its database is whole, but its cities may not be in place: where they are not, run it again with --replace, or put them back by hand';
+  'a restore had not ended: its database is whole, but what it had unpacked is gone, and its cities may not be in place: where they are not, run it again with --replace, or put them back by hand';
 
 /**
- * What `makeReady` does, which also ends a restore that was killed, or has failed, once its database was loaded; `warn` is told then what it may
- * have left.
+ * What `makeReady` does, which also ends a restore that was killed, or has failed, once its database was loaded; `warn` is told then what
+ * became of the rest.
  *
- * @throws Error where a restore has not ended: half a database may have all migrations, and the next start would see none missing
+ * @throws Error where a restore has not ended, and cannot be: half a database may have all migrations, and the next start would see none missing
  */
 export async function prepareDatabase(config: AppConfig, given: string, warn: (line: string) => void = () => undefined): Promise<string[]> {
   const url = pastPooler(config, given);
@@ -79,8 +81,10 @@ export async function prepareDatabase(config: AppConfig, given: string, warn: (l
   const lock = config.databaseUrl === undefined ? undefined : await lockDirectory(config.dataDir);
   try {
     const applied = await makeReady(config, url);
+    const isBack = await endPlacing(config, token, warn);
     await endRestore(config.dataDir, await serversOf(url).current());
-    warn(CITIES_MAY_LACK);
+    if (isBack) await removeUnpacked(config.dataDir, undefined);
+    warn(isBack ? REST_IS_BACK : CITIES_MAY_LACK);
     return applied;
   } finally {
     await lock?.release();

@@ -5,7 +5,7 @@ import pg from 'pg';
 import { serversOf } from '../platform/database/servers.js';
 
 const NAME = 'restore-begun';
-/** What it begins with once the database is whole, and its log alone owes an epoch. The token of the restore comes after it. */
+/** What it begins with once the database is whole, and its log owes an epoch, or its cities are not in place. The token of the restore comes after it. */
 const LOADED = 'loaded ';
 
 const fileIn = (dataDir: string): string => join(dataDir, NAME);
@@ -41,7 +41,7 @@ export async function beginRestore(dataDir: string, moveAside: () => Promise<voi
   }
 }
 
-/** Says that what the restore has loaded is whole: whoever may begin the epoch that its log owes may start. */
+/** Says that what the restore has loaded is whole: whoever may begin the epoch that its log owes, and put the rest back, may start. */
 export async function oweEpoch(dataDir: string, token: string): Promise<void> {
   await writeForAll(fileIn(dataDir), `${LOADED}${token}`);
 }
@@ -74,7 +74,9 @@ export async function assertLoaded(dataDir: string): Promise<void> {
 export async function assertNoneOwed(dataDir: string): Promise<void> {
   await assertLoaded(dataDir);
   if ((await owedBy(dataDir)) !== undefined)
-    throw new Error(`a restore has not ended (${fileIn(dataDir)}): run it again, or the migrate step with this data directory`);
+    throw new Error(
+      `a restore has not ended (${fileIn(dataDir)}): run it again, or start one process for all, or the migrate step, with this data directory`,
+    );
 }
 
 /**

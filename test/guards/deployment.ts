@@ -135,13 +135,9 @@ export const DEPLOYMENT: readonly Guard[] = [
   },
   {
     guard: 'The cities of a backup are put back although its first key cannot be.',
-    file: 'src/entry/backup/restoring.ts',
-    find: `        await place('the cities are', cities);
-        await place('the first key is', () => placeKey(config, folder));
-`,
-    replace: `        await placeKey(config, folder);
-        await place('the cities are', cities);
-`,
+    file: 'src/entry/backup/placing.ts',
+    find: '  const lacks: string[] = [];\n',
+    replace: '  const lacks: string[] = [];\n  await placeKey(config, folder);\n',
     test: RESTORING,
     name: 'is put back although the first key cannot be, which is said',
   },
@@ -314,6 +310,54 @@ export const DEPLOYMENT: readonly Guard[] = [
     name: 'of several processes',
   },
   {
+    guard: 'What is left of a restore that was killed is put back before anybody serves from its database.',
+    file: 'src/entry/schema.ts',
+    find: 'const isBack = await endPlacing(config, token, warn);',
+    replace: 'const isBack = token.length < 0 && (await endPlacing(config, token, warn));',
+    test: UNFINISHED,
+    name: 'leaves the epoch of its log, and the cities, to the next start',
+  },
+  {
+    guard: 'A restore that is refused takes nothing away of what the one before it has left.',
+    file: 'src/entry/backup/restoring.ts',
+    find: 'await removeUnpacked(config.dataDir, await owedBy(config.dataDir));',
+    replace: 'await removeUnpacked(config.dataDir, undefined);',
+    test: UNFINISHED,
+    name: 'leaves the epoch of its log, and the cities, to the next start',
+  },
+  {
+    guard: 'A restore that has failed once its database was loaded leaves the rest to the next start.',
+    file: 'src/entry/backup/restoring.ts',
+    find: 'if (!isOwed) await rm(folder',
+    replace: 'if (!isOwed || file !== "") await rm(folder',
+    test: UNFINISHED,
+    name: 'leaves the epoch of its log, and the cities, to the next start',
+  },
+  {
+    guard: 'What of a restore cannot be put back keeps the service from serving without it.',
+    file: 'src/entry/backup/placing.ts',
+    find: "if (lacks.length > 0) fail(lacks.join('; '));",
+    replace: "if (lacks.length < 0) fail(lacks.join('; '));",
+    test: UNFINISHED,
+    name: 'leaves the epoch of its log, and the cities, to the next start',
+  },
+  {
+    guard: 'Cities that a restore has put there are not taken for those of before when it goes on.',
+    file: 'src/entry/backup/cities-place.ts',
+    find: 'await keep({ ...plan, isAside: true });',
+    replace: 'await keep(plan);',
+    test: 'src/entry/backup/cities-place.spec.ts',
+    name: 'in the middle of that',
+  },
+  {
+    guard: 'A city that comes from another file system has its name only once all of it is there.',
+    file: 'src/entry/backup/cities-place.ts',
+    find: 'move(what, to, join(',
+    replace: 'move(what, to, to || join(',
+    test: 'src/entry/backup/cities-place.spec.ts',
+    name: 'have their names only once',
+  },
+  {
     guard: 'Backups of one embedded service do not end one another.',
     file: 'src/entry/backup/embedded-copy.ts',
     find: '[slot()]',
@@ -346,7 +390,7 @@ export const DEPLOYMENT: readonly Guard[] = [
   },
   {
     guard: 'A restore leaves a host the rules that it has.',
-    file: 'src/entry/backup/restoring.ts',
+    file: 'src/entry/backup/placing.ts',
     find: ' || existsSync(to)) return;',
     replace: ' || (existsSync(to) && Date.now() < 0)) return;',
     test: RESTORING,
@@ -354,10 +398,9 @@ export const DEPLOYMENT: readonly Guard[] = [
   },
   {
     guard: 'A folder of cities that cannot be replaced is found before a restore touches anything.',
-    file: 'src/entry/backup/restoring.ts',
-    find: `  const put = await citiesPlace(await realpath(citiesRoot).catch(() => citiesRoot), stamp, tell);
-  return () => put(join(folder, cities));`,
-    replace: '  return async () => (await citiesPlace(citiesRoot, stamp, tell))(join(folder, cities));',
+    file: 'src/entry/backup/placing.ts',
+    find: 'place: await planCities(root, stamp) } });',
+    replace: 'place: { root, stamp, whole: true, isAside: false } } });',
     test: RESTORING,
     name: 'found before anything is touched',
   },
@@ -523,8 +566,8 @@ export const DEPLOYMENT: readonly Guard[] = [
   {
     guard: 'A pipe in a city ends no restore to another file system.',
     file: 'src/entry/backup/cities-place.ts',
-    find: "await run('cp', ['-a', from, to]);",
-    replace: "await import('node:fs/promises').then(({ cp }) => cp(from, to, { recursive: true }));",
+    find: "await run('cp', ['-a', from, copy]);",
+    replace: "await import('node:fs/promises').then(({ cp }) => cp(from, copy, { recursive: true }));",
     test: 'src/entry/backup/cities-place.spec.ts',
     name: 'pipes, owners and holes',
   },

@@ -1,6 +1,6 @@
-import { existsSync } from 'node:fs';
-import { mkdir, readdir, rename, rmdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { randomUUID } from 'node:crypto';
+import { lstat, mkdir, readdir, rename, rm, rmdir } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { ASIDE_INSIDE } from '../../modules/files/directories/set-aside.js';
 import { run } from './programs.js';
 
@@ -8,41 +8,33 @@ export { ASIDE_INSIDE };
 /** The file system's own, in a folder where it is mounted: only root may read it. */
 export const NOT_OURS = 'lost+found';
 
-/** Moves aside what is there, and puts the folder at a path in the place of it. */
-export type PutCities = (from: string) => Promise<void>;
+/** How the folder of the cities is replaced. It is kept on the disk: whoever is killed in the middle is followed by one who goes on. */
+export interface CitiesPlan {
+  readonly root: string;
+  readonly stamp: string;
+  /** False where the folder may not be renamed, as one where a volume is mounted: then what is in it is replaced. */
+  readonly whole: boolean;
+  /** What was there is moved aside: whatever is there now has come since. */
+  readonly isAside: boolean;
+}
 
-/**
- * How the folder of the cities is replaced: as a whole, or what is in it where it may not be renamed, as one where a volume is mounted. Found
- * out before anything is touched.
- *
- * @throws Error where neither may be done
- */
-export async function citiesPlace(root: string, stamp: string, tell: (line: string) => void): Promise<PutCities> {
-  const wasThere = existsSync(root);
+/** @throws Error where neither the folder may be replaced nor what is in it, before anything is touched */
+export async function planCities(root: string, stamp: string): Promise<CitiesPlan> {
+  const plan = { root, stamp, whole: true, isAside: false };
+  const wasThere = await isThere(root);
   const refuse = (error: Error): never => {
     throw new Error(`the folder of the cities, ${root}, cannot be replaced: ${error.message}`, { cause: error });
   };
   await mkdir(root, { recursive: true }).catch(refuse);
-  const kept = `${root}.before-${stamp}`;
-  if (await asWhole(root, kept)) {
+  if (await asWhole(root, asideOf(plan))) {
     if (!wasThere) await rmdir(root);
-    return async (from) => {
-      if (wasThere) {
-        await rename(root, kept);
-        tell(`${root} is now ${kept}`);
-      }
-      await move(from, root);
-    };
+    return plan;
   }
-  const inside = join(root, `${ASIDE_INSIDE}${stamp}`);
-  const entries = async (): Promise<string[]> =>
-    (await readdir(root)).filter((name) => name !== NOT_OURS && !name.startsWith(ASIDE_INSIDE));
-  // For nobody else: it has what was closed to others by the folders around it.
-  const make = (): Promise<unknown> => mkdir(inside, { mode: 0o700 });
-  await make().catch(refuse);
+  const inside = asideOf({ ...plan, whole: false });
+  await makeInside(inside).catch(refuse);
   try {
     // One of them may be a volume of its own.
-    for (const name of await entries()) {
+    for (const name of await citiesIn(root)) {
       await rename(join(root, name), join(inside, name)).catch(refuse);
       await rename(join(inside, name), join(root, name)).catch((error: Error) => {
         throw new Error(`${name} of ${root} is now in ${inside}, and cannot be put back: ${error.message}`, { cause: error });
@@ -51,17 +43,67 @@ export async function citiesPlace(root: string, stamp: string, tell: (line: stri
   } finally {
     await rmdir(inside).catch(() => undefined);
   }
-  return async (from) => {
-    const names = await entries();
-    if (names.length > 0) {
-      await make();
-      // Before the first: whoever ends it in the middle looks for the others.
-      tell(`what was in ${root} is now in ${inside}`);
-    }
-    for (const name of names) await rename(join(root, name), join(inside, name));
-    for (const name of await readdir(from)) if (name !== NOT_OURS) await move(join(from, name), join(root, name));
-  };
+  return { ...plan, whole: false };
 }
+
+/**
+ * Moves aside what is there, and puts the folder `from` in the place of it. It may be called again with the plan that it has kept last, wherever
+ * it was ended: each thing gets its name in one step.
+ */
+export async function placeCities(
+  plan: CitiesPlan,
+  from: string,
+  keep: (plan: CitiesPlan) => Promise<void>,
+  tell: (line: string) => void,
+): Promise<void> {
+  const { root, stamp, whole } = plan;
+  if (!plan.isAside) {
+    await (whole ? wholeAside(plan, tell) : insideAside(plan, tell));
+    await keep({ ...plan, isAside: true });
+  }
+  const place = (what: string, to: string): Promise<void> => move(what, to, join(dirname(to), `${ASIDE_INSIDE}${stamp}.part`));
+  if (whole) {
+    if (!(await isThere(root)) || ((await isThere(from)) && (await readdir(root)).length === 0)) await place(from, root);
+  } else
+    for (const name of await readdir(from))
+      if (name !== NOT_OURS && !(await isThere(join(root, name)))) await place(join(from, name), join(root, name));
+}
+
+async function wholeAside(plan: CitiesPlan, tell: (line: string) => void): Promise<void> {
+  const { root } = plan;
+  const kept = asideOf(plan);
+  if (!(await isThere(kept))) {
+    if (!(await isThere(root))) return;
+    await rename(root, kept);
+  }
+  tell(`${root} is now ${kept}`);
+}
+
+async function insideAside(plan: CitiesPlan, tell: (line: string) => void): Promise<void> {
+  const { root } = plan;
+  const names = await citiesIn(root);
+  const inside = asideOf(plan);
+  if (names.length === 0 && !(await isThere(inside))) return;
+  await makeInside(inside);
+  // Before the first: whoever ends it in the middle looks for the others.
+  tell(`what was in ${root} is now in ${inside}`);
+  for (const name of names) await rename(join(root, name), join(inside, name));
+}
+
+const asideOf = ({ root, stamp, whole }: CitiesPlan): string => (whole ? `${root}.before-${stamp}` : join(root, `${ASIDE_INSIDE}${stamp}`));
+
+/** For nobody else: it has what was closed to others by the folders around it. */
+const makeInside = (inside: string): Promise<unknown> => mkdir(inside, { recursive: true, mode: 0o700 });
+
+const citiesIn = async (root: string): Promise<string[]> =>
+  (await readdir(root)).filter((name) => name !== NOT_OURS && !name.startsWith(ASIDE_INSIDE));
+
+/** Also a link to what is gone: it has the name that is needed. */
+const isThere = (path: string): Promise<boolean> =>
+  lstat(path).then(
+    () => true,
+    () => false,
+  );
 
 async function asWhole(root: string, kept: string): Promise<boolean> {
   try {
@@ -73,10 +115,24 @@ async function asWhole(root: string, kept: string): Promise<boolean> {
   return true;
 }
 
-/** Also to another file system, to where nothing is. Node's own copy refuses pipes, gives all to one owner and fills holes. */
-export async function move(from: string, to: string): Promise<void> {
+/**
+ * To where nothing is, or an empty folder; also to another file system, by way of what `part` begins the name of, so that what has its name is
+ * whole. Node's own copy refuses pipes, gives all to one owner and fills holes.
+ */
+export async function move(from: string, to: string, part = `${to}.part`): Promise<void> {
   await rename(from, to).catch(async (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EXDEV') throw error;
-    await run('cp', ['-a', from, to]);
+    // Of its own: the copy of one that was killed may still run.
+    const copy = `${part}-${randomUUID()}`;
+    await removeParts(part);
+    await run('cp', ['-a', from, copy]);
+    await rename(copy, to);
+    await removeParts(part);
   });
+}
+
+/** As far as nobody still writes there. */
+async function removeParts(part: string): Promise<void> {
+  for (const name of await readdir(dirname(part)))
+    if (name.startsWith(`${basename(part)}-`)) await rm(join(dirname(part), name), { recursive: true, force: true }).catch(() => undefined);
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { chmod, chown, copyFile, lstat, realpath, rename, rm, rmdir, stat } from 'node:fs/promises';
+import { chmod, copyFile, lstat, rename, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type pg from 'pg';
 import type { AppConfig } from '../../platform/config/config.js';
@@ -13,10 +13,11 @@ import { makeWay, prepareHome } from '../../platform/embedded/home.js';
 import { lockDirectory } from '../../platform/embedded/lock.js';
 import { epochOf, keepEpoch } from '../known-epoch.js';
 import { makeReady } from '../schema.js';
-import { beginRestore, endRestore, mark, oweEpoch } from '../unfinished-restore.js';
-import { ASIDE, DUMP, FILES, HOST, KEY, PASSWORD, unpack, type Manifest } from './archive.js';
-import { citiesPlace, move } from './cities-place.js';
+import { beginRestore, endRestore, mark, oweEpoch, owedBy } from '../unfinished-restore.js';
+import { ASIDE, DUMP, FILES, PASSWORD, unpack, type Manifest } from './archive.js';
+import { move } from './cities-place.js';
 import { loader } from './loading.js';
+import { placeRest, planRest, removeUnpacked, unpackedIn } from './placing.js';
 import { majorOf, run, withClient } from './programs.js';
 
 /**
@@ -34,13 +35,16 @@ export async function restore(
   const isNew = !existsSync(config.dataDir);
   await makeWay(config.dataDir, undefined);
   const lock = await lockDirectory(config.dataDir, { onStep: tell, signal });
-  const folder = join(config.dataDir, 'restore.new');
+  const token = randomUUID();
+  const folder = unpackedIn(config.dataDir, token);
   let locked = true;
   const unlock = async (): Promise<void> => {
     if (locked) await lock.release();
     locked = false;
   };
   try {
+    // What is left of one before this stays until its database is replaced: this one may be refused.
+    await removeUnpacked(config.dataDir, await owedBy(config.dataDir));
     const manifest = await unpack(file, folder, signal);
     assertFits(config, manifest);
     await assertReads(manifest);
@@ -55,32 +59,25 @@ export async function restore(
     const database = pastPooler(config, config.databaseUrl);
     const isUsed = await assertFree(config, database, replace);
     const load = database === undefined ? undefined : await loader(database, manifest, join(folder, DUMP), signal);
-    const cities = await citiesOf(config, manifest, folder, stamp, tell);
+    await planRest(config, manifest, folder, stamp);
     signal?.throwIfAborted();
     let epoch: number;
-    const token = randomUUID();
     const finish = async (url: string): Promise<number> => {
-      // Before the files: where these fail somebody mends them by hand, and starts.
       await makeReady(config, url);
       const begun = await epochOf(url);
-      const lacks: string[] = [];
-      const place = (what: string, put: () => Promise<void>): Promise<void> =>
-        put().catch((error: Error) => void lacks.push(`${what} not: ${error.message}`));
-      try {
-        await place('the cities are', cities);
-        await place('the first key is', () => placeKey(config, folder));
-        await place('host.toml is', () => placeHost(config, folder, tell));
-      } finally {
-        // No sooner: the cities would be replaced under whoever starts.
-        await endRestore(config.dataDir, url);
-      }
-      if (lacks.length > 0) throw new Error(`the database is restored (epoch ${begun}); ${lacks.join('; ')}`);
+      const lacks = await placeRest(config, folder, tell);
+      if (lacks.length > 0)
+        throw new Error(
+          `the database is restored (epoch ${begun}); ${lacks.join('; ')}; mend that: what is left in ${folder} is put back by the next start of one process for all, or the migrate step`,
+        );
+      // No sooner: the cities would be replaced under whoever starts.
+      await endRestore(config.dataDir, url);
       return begun;
     };
     if (database === undefined) {
       await beginRestore(config.dataDir, () => aside(join(config.dataDir, 'postgres')));
       await placeFiles(config, folder);
-      // Whoever is killed from here on leaves a log that is behind what was read: the next start begins the epoch then.
+      // Whoever is killed, or fails, from here on leaves the epoch of the log, and what comes after the database, to the next start.
       await oweEpoch(config.dataDir, token);
       // The server takes the lock itself.
       await unlock();
@@ -106,7 +103,8 @@ export async function restore(
     return `restored as of ${manifest.at}; the log is in epoch ${epoch}: clients that had read more are told so`;
   } finally {
     await unlock();
-    await rm(folder, { recursive: true, force: true });
+    const isOwed = (await owedBy(config.dataDir).catch(() => undefined)) === token;
+    if (!isOwed) await rm(folder, { recursive: true, force: true });
     // What was refused leaves nothing. A folder with something in it stays.
     if (isNew) await rmdir(config.dataDir).catch(() => undefined);
   }
@@ -176,40 +174,6 @@ async function placeFiles(config: AppConfig, folder: string): Promise<void> {
   await copyFile(join(folder, PASSWORD), join(home.directory, 'password'));
   await chmod(data, 0o700);
   if (account !== undefined) await run('chown', ['-R', `${account.uid}:${account.gid}`, home.directory]);
-}
-
-async function placeKey({ dataDir }: AppConfig, folder: string): Promise<void> {
-  if (!existsSync(join(folder, KEY))) return;
-  // One that is there may be read-only, or somebody else's.
-  await rm(join(dataDir, KEY), { force: true });
-  await copyFile(join(folder, KEY), join(dataDir, KEY));
-  await chmod(join(dataDir, KEY), 0o600);
-}
-
-/** Only where none is: the rules of a host are its own, also where it gets the backup of another one. Whoever has the data directory reads them. */
-async function placeHost({ dataDir }: AppConfig, folder: string, tell: (line: string) => void): Promise<void> {
-  const [from, to] = [join(folder, HOST), join(dataDir, HOST)];
-  if (!existsSync(from) || existsSync(to)) return;
-  await copyFile(from, to);
-  await chmod(to, 0o600);
-  const { uid, gid } = await stat(dataDir);
-  // Not all file systems let root do it.
-  if (process.getuid?.() === 0) await chown(to, uid, gid).catch((error: Error) => tell(`${to} stays root's: ${error.message}`));
-  tell(`${to} is that of the backup`);
-}
-
-/** Puts the cities of the backup where they were, if it has any. */
-async function citiesOf(
-  { citiesRoot }: AppConfig,
-  { cities }: Manifest,
-  folder: string,
-  stamp: string,
-  tell: (line: string) => void,
-): Promise<() => Promise<void>> {
-  if (cities === undefined) return () => Promise.resolve();
-  // Where a link leads to: the cities are known by their real paths.
-  const put = await citiesPlace(await realpath(citiesRoot).catch(() => citiesRoot), stamp, tell);
-  return () => put(join(folder, cities));
 }
 
 /** Its SQLSTATE. */

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
@@ -10,7 +10,7 @@ import type { AppConfig } from '../../platform/config/config.js';
 import { epochOf } from '../known-epoch.js';
 import { checkSchema, prepareDatabase } from '../schema.js';
 import { endRestore, oweEpoch } from '../unfinished-restore.js';
-import { citiesOf } from './archive.js';
+import { citiesOf, KEY } from './archive.js';
 import { backUp } from './backing-up.js';
 import { restore } from './restoring.js';
 import { packedDump, withPgRestore } from './testing/dumps.js';
@@ -158,19 +158,36 @@ describe('while a restore runs', () => {
   });
 });
 
-// Guard: the log is behind what was read, and nothing else knows.
-it('that is killed, or fails, once it has loaded its database leaves the epoch of its log to the next start', async () => {
+// Guard: the log is behind what was read, the cities are those of before, and nothing else knows.
+it('that is killed, or fails, once it has loaded its database leaves the epoch of its log, and the cities, to the next start', async () => {
+  const works = join(config.citiesRoot, 'works', 'city.toml');
+  await mkdir(join(config.citiesRoot, 'works'), { recursive: true });
+  await writeFile(works, 'monday');
+  file = await packedDump(home, config, 12, citiesOf(config.citiesRoot));
+  await writeFile(works, 'tuesday');
   const restored = amid(() => adminAt(database.url, 'create table operations ()'));
   await expect(restored).rejects.toThrow('"operations" already exists');
   await adminAt(database.url, 'drop table operations');
   // That one does not know which epochs there were.
   await expect(prepareDatabase(elsewhere, database.url)).rejects.toThrow(REFUSED);
+  // Another one that is refused takes nothing of it away.
+  await expect(restore(config, file, false, () => undefined)).rejects.toThrow('--replace takes the place of it');
+  const [left, ...more] = (await readdir(config.dataDir)).filter((name) => name.startsWith('restore.new'));
+  expect([more, await readFile(works, 'utf8')]).toEqual([[], 'tuesday']);
+  await writeFile(join(config.dataDir, left!, KEY), 'the key');
+  await mkdir(join(config.dataDir, KEY));
   const warned: string[] = [];
+  const started = (): Promise<string[]> => prepareDatabase(config, database.url, (line) => warned.push(line));
+  // What the database says would be served on the cities of before.
+  const why = new RegExp(`what is left of it in .+${left!} cannot be put back: the first key is not: `);
+  for (const _ of ['once', 'again']) await expect(started()).rejects.toThrow(why);
+  await expect(checkSchema(config, database.url)).rejects.toThrow(REFUSED);
+  await rmdir(join(config.dataDir, KEY));
   for (const _ of ['the next start', 'the one after it']) {
-    await prepareDatabase(config, database.url, (line) => warned.push(line));
-    expect(await epochOf(database.url)).toBe(5);
+    await started();
+    expect([await readFile(works, 'utf8'), (await readdir(config.dataDir)).sort()]).toEqual(['monday', [KEY, 'log-epoch']]);
   }
-  expect(warned).toEqual([expect.stringContaining('its cities may not be in place')]);
+  expect(warned).toEqual([expect.stringContaining('cities is now'), expect.stringContaining('what was left of it is put back now')]);
 });
 
 // Guard: a release that does not know of marks takes that one away.
