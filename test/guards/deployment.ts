@@ -280,8 +280,8 @@ export const DEPLOYMENT: readonly Guard[] = [
   {
     guard: 'An embedded database that a restore has not put there as a whole is not backed up.',
     file: 'src/entry/backup/backing-up.ts',
-    find: '  await assertLoaded(config.dataDir);\n',
-    replace: '  if (Date.now() < 0) await assertLoaded(config.dataDir);\n',
+    find: '    await assertNoneOwed(config.dataDir);\n',
+    replace: '    if (Date.now() < 0) await assertNoneOwed(config.dataDir);\n',
     test: 'src/entry/backup/backing-up.spec.ts',
     name: 'makes none of an embedded database',
   },
@@ -356,6 +356,14 @@ export const DEPLOYMENT: readonly Guard[] = [
     replace: 'move(what, to, to || join(',
     test: 'src/entry/backup/cities-place.spec.ts',
     name: 'have their names only once',
+  },
+  {
+    guard: 'A backup outlives the end of a database that somebody else had started.',
+    file: 'src/entry/backup/backing-up.ts',
+    find: 'if (!(error instanceof ServerGone) || left === 1) throw error;',
+    replace: 'if (!(error instanceof ServerGone) || left > 1) throw error;',
+    test: 'src/entry/backup/backing-up.spec.ts',
+    name: 'looks again',
   },
   {
     guard: 'Backups of one embedded service do not end one another.',

@@ -1,8 +1,10 @@
+import { writeFileSync } from 'node:fs';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, it } from '@jest/globals';
 import { folder, removeFolders } from '../../../test/support/folders.js';
 import type { AppConfig } from '../../platform/config/config.js';
+import { lockDirectory } from '../../platform/embedded/lock.js';
 import { backUp } from './backing-up.js';
 
 afterEach(removeFolders);
@@ -23,4 +25,26 @@ it('makes none of an embedded database that a restore has not put there as a who
   const config = { dataDir } as AppConfig;
   await expect(backUp(config, join(dataDir, 'monday.tgz'), false, () => undefined)).rejects.toThrow('a restore has not ended');
   expect(await readdir(dataDir)).toEqual(['postgres', 'restore-begun']);
+});
+
+// Guard: of two at once of a service that does not run, one starts the database and ends it under the other.
+it('looks again where the database that another process has started is not there, or has ended, and whether a restore has begun', async () => {
+  const dataDir = await folder('svc-backing-up-');
+  await mkdir(join(dataDir, 'postgres', 'data'), { recursive: true });
+  await writeFile(join(dataDir, 'postgres', 'data', 'PG_VERSION'), '1\n');
+  await writeFile(join(dataDir, 'postgres', 'password'), 'svc');
+  const lock = await lockDirectory(dataDir);
+  const told: string[] = [];
+  const next = [
+    // It has ended.
+    () => writeFileSync(join(dataDir, 'postgres', 'data', 'postmaster.pid'), '1\n\n\n1\n'),
+    () => writeFileSync(join(dataDir, 'restore-begun'), ''),
+  ];
+  const backup = backUp({ dataDir, citiesRoot: dataDir } as AppConfig, join(dataDir, 'monday.tgz'), false, (line) => {
+    told.push(line);
+    next.shift()?.();
+  });
+  await expect(backup).rejects.toThrow('a restore has not ended');
+  await lock.release();
+  expect(told).toEqual([expect.stringMatching(/ENOENT.*; trying again …$/), expect.stringMatching(/ECONNREFUSED.*; trying again …$/)]);
 });

@@ -6,10 +6,11 @@ import { pastPooler } from '../../platform/config/database-address.js';
 import { serversOf } from '../../platform/database/servers.js';
 import { startEmbedded } from '../../platform/embedded/embedded-postgres.js';
 import { DirectoryInUse } from '../../platform/embedded/lock.js';
-import { assertLoaded, assertWhole } from '../unfinished-restore.js';
+import { sleep } from '../../platform/time/clock.js';
+import { assertNoneOwed, assertWhole } from '../unfinished-restore.js';
 import { notSaved } from './beside.js';
 import { ASIDE, citiesOf, DUMP, FILES, HOST, KEY, MANIFEST, pack, PASSWORD, type Manifest } from './archive.js';
-import { addressOf, copyRunning } from './embedded-copy.js';
+import { copyRunning, ServerGone, withRunning } from './embedded-copy.js';
 import { connectionOf } from './libpq.js';
 import { programFor, run, versionOf } from './programs.js';
 import { checkTarget } from './target-file.js';
@@ -76,6 +77,10 @@ function lacking(names: readonly string[]): string {
   return `lacks what may not be read here: ${names.slice(0, NAMED).join(', ')}${more}; run it as the owner of these, or as root`;
 }
 
+/** How often it is begun where the server of another process, as of a service that is stopped, or of another backup, ends under it. */
+const COPIES = 50;
+const AGAIN_MS = 200;
+
 async function ofEmbedded(
   config: AppConfig,
   folder: string,
@@ -87,23 +92,45 @@ async function ofEmbedded(
   const data = join(home, 'data');
   if (!existsSync(join(data, 'PG_VERSION')))
     throw new Error(`there is nothing to back up in ${config.dataDir}; name another with --data-dir`);
-  await assertLoaded(config.dataDir);
   const copy = async (url: string): Promise<number> => {
     await look(url);
     const server = await copyRunning(url, data, join(folder, FILES), signal);
     await copyFile(join(home, 'password'), join(folder, PASSWORD));
     return server;
   };
+  let told = '';
+  for (let left = COPIES; ; left--) {
+    // Its database may not be whole, or its cities not in place.
+    await assertNoneOwed(config.dataDir);
+    try {
+      return { database: 'files', server: await ofOwn(config, copy, tell, signal) };
+    } catch (error) {
+      if (!(error instanceof ServerGone) || left === 1) throw error;
+      if (told !== error.message) tell(`${error.message}; trying again …`);
+      told = error.message;
+    }
+    await rm(join(folder, FILES), { recursive: true, force: true });
+    await sleep(AGAIN_MS, signal);
+  }
+}
+
+/** Copies from the server of the process that has the data directory, or from one of its own. @throws ServerGone */
+async function ofOwn(
+  { dataDir }: AppConfig,
+  copy: (url: string) => Promise<number>,
+  tell: (line: string) => void,
+  signal: AbortSignal | undefined,
+): Promise<number> {
   let own: Awaited<ReturnType<typeof startEmbedded>>;
   try {
-    own = await startEmbedded(config.dataDir, { sudoUid: process.env.SUDO_UID, signal, onStep: tell });
+    own = await startEmbedded(dataDir, { sudoUid: process.env.SUDO_UID, signal, onStep: tell });
   } catch (error) {
     if (!(error instanceof DirectoryInUse)) throw error;
-    return { database: 'files', server: await copy(await addressOf(home)) };
+    return withRunning(join(dataDir, 'postgres'), copy);
   }
   tell('the service does not run; its database is started for the backup …');
   try {
-    return { database: 'files', server: await copy(own.url) };
+    return await copy(own.url);
   } finally {
     await own.stop();
   }

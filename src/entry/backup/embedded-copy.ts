@@ -3,6 +3,7 @@ import { constants } from 'node:fs';
 import { copyFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
+import { isRetryable } from '../../platform/database/pg-errors.js';
 
 /** What a base backup is without: what a server makes anew, or must not find. */
 const EMPTY = new Set(['wal', 'replslot', 'dynshmem', 'notify', 'serial', 'snapshots', 'stat_tmp', 'subtrans'].map((name) => `pg_${name}`));
@@ -57,11 +58,31 @@ async function copyIfThere(from: string, into: string): Promise<void> {
   });
 }
 
-/** The address of the server that another process has started on these files. */
-export async function addressOf(home: string): Promise<string> {
-  const [pid, password] = await Promise.all([
-    readFile(join(home, 'data', 'postmaster.pid'), 'utf8'),
-    readFile(join(home, 'password'), 'utf8'),
-  ]);
-  return `postgres://svc:${password.trim()}@127.0.0.1:${pid.split('\n')[3]!.trim()}/svc`;
+/** The server that another process has started on these files has ended, or is not there yet: who looks again may find one, or start it. */
+export class ServerGone extends Error {
+  constructor(cause: unknown) {
+    super(`the database that another process has started has ended, or is not there yet (${(cause as Error).message})`, { cause });
+  }
+}
+
+/** Works with the address of the server that another process has started on these files. @throws ServerGone */
+export async function withRunning<T>(home: string, work: (url: string) => Promise<T>): Promise<T> {
+  try {
+    return await work(await addressOf(home));
+  } catch (error) {
+    throw isRetryable(error) ? new ServerGone(error) : error;
+  }
+}
+
+async function addressOf(home: string): Promise<string> {
+  const [pid, password] = await Promise.all(
+    [join('data', 'postmaster.pid'), 'password'].map((name) =>
+      readFile(join(home, name), 'utf8').catch((error: NodeJS.ErrnoException) => {
+        throw error.code === 'ENOENT' ? new ServerGone(error) : error;
+      }),
+    ),
+  );
+  const port = pid!.split('\n')[3]?.trim() ?? '';
+  if (port === '') throw new ServerGone(new Error('it has not said its port'));
+  return `postgres://svc:${password!.trim()}@127.0.0.1:${port}/svc`;
 }
