@@ -352,8 +352,8 @@ export const DEPLOYMENT: readonly Guard[] = [
   {
     guard: 'A city that comes from another file system has its name only once all of it is there.',
     file: 'src/entry/backup/cities-place.ts',
-    find: 'move(what, to, join(',
-    replace: 'move(what, to, to || join(',
+    find: 'const copy = `${part}-${randomUUID()}`;',
+    replace: 'const copy = randomUUID() === part ? part : to;',
     test: 'src/entry/backup/cities-place.spec.ts',
     name: 'have their names only once',
   },

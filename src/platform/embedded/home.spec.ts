@@ -45,12 +45,14 @@ describe('the folder of the database', () => {
   it('lies elsewhere when the account cannot enter the data directory, and can be entered there', async () => {
     const account = await anAccount();
     await mkdir(join(base, 'data'), { mode: 0o700 });
-    const home = await masked(() => prepareHome(join(base, 'data'), account, undefined, join(base, 'var/system')));
+    const told: string[] = [];
+    const home = await masked(() => prepareHome(join(base, 'data'), account, (what) => told.push(what), join(base, 'var/system')));
     expect(canEnter(account, home.directory)).toBe(true);
     expect(await modesOf('data')).toEqual(['700']);
     // Who runs as oneself enters one's own.
     if (account === own) return expect(home.directory).toBe(join(base, 'data/postgres'));
     expect(home.directory).toMatch(/\/var\/system\//);
+    expect(told.join()).toContain(`in ${home.directory}: the account that it runs as, "${account.name}", could not enter ${base}/data`);
     expect(await modesOf('var', 'var/system')).toEqual(['755', '755']);
   });
 

@@ -29,7 +29,7 @@ export async function prepareHome(
   systemRoot = SYSTEM_ROOT,
 ): Promise<Home> {
   const elsewhere = (directory: string): Promise<Home> => {
-    onElsewhere?.(`the database of ${dataDir} is in ${directory}: the account that it runs as${as(account)} could not enter ${dataDir}`);
+    onElsewhere?.(`the database of ${dataDir} is in ${directory}: the account that it runs as${named(account)} could not enter ${dataDir}`);
     return own({ directory, account });
   };
   const near = join(dataDir, 'postgres');
@@ -132,9 +132,11 @@ async function sameRelease(origin: Binaries, copy: Binaries): Promise<boolean> {
 
 const as = (account: Account | undefined): string => (account === undefined ? '' : ` as "${account.name}"`);
 
+const named = (account: Account | undefined): string => (account === undefined ? '' : `, "${account.name}",`);
+
 function unreachable(dataDir: string, account: Account | undefined, cause: unknown): Error {
   return new Error(
-    `PostgreSQL does not run as root, and the account it runs as${as(account)} can enter neither ${dataDir} nor ${SYSTEM_ROOT}: ` +
+    `PostgreSQL does not run as root, and the account it runs as${named(account)} can enter neither ${dataDir} nor ${SYSTEM_ROOT}: ` +
       'set SVC_DATA_DIR to a directory that everybody may enter, start as an ordinary user, or set SVC_DATABASE_URL',
     { cause },
   );
