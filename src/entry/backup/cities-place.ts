@@ -66,7 +66,10 @@ export async function placeCities(
     if (!(await isThere(root)) || ((await isThere(from)) && (await readdir(root)).length === 0)) await place(from, root);
   } else
     for (const name of await readdir(from))
-      if (name !== NOT_OURS && !(await isThere(join(root, name)))) await place(join(from, name), join(root, name));
+      if (name !== NOT_OURS && !(await isThere(join(root, name))))
+        await place(join(from, name), join(root, name)).catch((error: Error) => {
+          throw new Error(`${name}: ${error.message}`, { cause: error });
+        });
 }
 
 async function wholeAside(plan: CitiesPlan, tell: (line: string) => void): Promise<void> {
@@ -125,9 +128,13 @@ export async function move(from: string, to: string, part = `${to}.part`): Promi
     // Of its own: the copy of one that was killed may still run.
     const copy = `${part}-${randomUUID()}`;
     await removeParts(part);
-    await run('cp', ['-a', from, copy]);
-    await rename(copy, to);
-    await removeParts(part);
+    try {
+      await run('cp', ['-a', from, copy]);
+      await rename(copy, to);
+    } finally {
+      // Where there was no room for it the others shall have that.
+      await removeParts(part);
+    }
   });
 }
 
