@@ -358,6 +358,14 @@ export const DEPLOYMENT: readonly Guard[] = [
     name: 'have their names only once',
   },
   {
+    guard: 'A database whose password is gone gets no other one.',
+    file: 'src/platform/embedded/cluster.ts',
+    find: "  if (isCluster(join(home.directory, 'data')))\n",
+    replace: "  if (isCluster(join(home.directory, 'password')))\n",
+    test: 'src/platform/embedded/home.spec.ts',
+    name: 'is not made anew',
+  },
+  {
     guard: 'A backup outlives the end of a database that somebody else had started.',
     file: 'src/entry/backup/backing-up.ts',
     find: 'if (!(error instanceof ServerGone) || left === 1) throw error;',

@@ -22,19 +22,28 @@ const asAccount = (account: Account | undefined): { uid: number; gid: number } |
 /** What the server's programs see of this process's environment: nothing that is ours. */
 const ENVIRONMENT = { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' };
 
-/** The password of the database's only user; made once, readable by root and the server's account. */
+/**
+ * The password of the database's only user; made once, readable by root and the server's account. @throws Error where that of a cluster is gone, or
+ * may not be read: with another one nobody gets in
+ */
 export async function readPassword(home: Home): Promise<string> {
   const file = join(home.directory, 'password');
-  const found = await readFile(file, 'utf8').then(
-    (text) => text.trim(),
-    () => '',
-  );
-  if (found !== '') return found;
+  const found = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error;
+    return '';
+  });
+  if (found.trim() !== '') return found.trim();
+  if (isCluster(join(home.directory, 'data')))
+    throw new Error(
+      `the password of the database is gone from ${file}: put it back, every backup of this database has it (tar -xzf BACKUP password)`,
+    );
   const password = randomBytes(24).toString('base64url');
   await writeFile(file, `${password}\n`, { mode: 0o600 });
   if (home.account !== undefined) await chown(file, home.account.uid, home.account.gid);
   return password;
 }
+
+const isCluster = (data: string): boolean => existsSync(join(data, 'PG_VERSION'));
 
 /**
  * Makes the cluster unless it is there. Built beside its place and moved there when complete, so that a start cut
@@ -42,7 +51,7 @@ export async function readPassword(home: Home): Promise<string> {
  */
 export async function initialise(home: Home, binaries: Binaries, onStart: () => void): Promise<void> {
   const data = join(home.directory, 'data');
-  if (existsSync(join(data, 'PG_VERSION'))) return;
+  if (isCluster(data)) return;
   onStart();
   const fresh = join(home.directory, 'data.new');
   await rm(fresh, { recursive: true, force: true });

@@ -1,8 +1,9 @@
-import { chmod, mkdir, mkdtemp, readdir, realpath, rm, stat, symlink } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, realpath, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { canEnter, chooseAccount, type Account } from './account.js';
+import { readPassword } from './cluster.js';
 import { makeWay, prepareHome } from './home.js';
 
 let base: string;
@@ -71,5 +72,29 @@ describe('the folder of the database', () => {
   it('leaves the mask to those whose server runs as themselves', async () => {
     await masked(() => makeWay(join(base, 'data'), undefined));
     expect(await modesOf('data')).toEqual(['750']);
+  });
+});
+
+// Guard: another one takes the place of it, with which each start waits for a minute and then ends with words of PostgreSQL about `svc`.
+describe('the password of the database', () => {
+  const home = (): { directory: string; account: undefined } => ({ directory: base, account: undefined });
+
+  it('is made once', async () => {
+    const made = await readPassword(home());
+    expect(made).toMatch(/^[\w-]{32}$/);
+    expect(await readPassword(home())).toBe(made);
+    expect(await modesOf('password')).toEqual(['600']);
+  });
+
+  it('is not made anew for a database that has one', async () => {
+    await mkdir(join(base, 'data'));
+    await writeFile(join(base, 'data/PG_VERSION'), '18\n');
+    await expect(readPassword(home())).rejects.toThrow(`is gone from ${base}/password: put it back`);
+    await writeFile(join(base, 'password'), '\n');
+    await expect(readPassword(home())).rejects.toThrow('is gone from');
+    await rm(join(base, 'password'));
+    await mkdir(join(base, 'password'));
+    await expect(readPassword(home())).rejects.toThrow('EISDIR');
+    expect(await readdir(base)).toEqual(['data', 'password']);
   });
 });
