@@ -1,6 +1,8 @@
+import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterEach, expect, it } from '@jest/globals';
 import { folder, removeFolders } from '../../../test/support/folders.js';
 import type { AppConfig } from '../../platform/config/config.js';
@@ -47,4 +49,16 @@ it('looks again where the database that another process has started is not there
   await expect(backup).rejects.toThrow('a restore has not ended');
   await lock.release();
   expect(told).toEqual([expect.stringMatching(/ENOENT.*; trying again …$/), expect.stringMatching(/ECONNREFUSED.*; trying again …$/)]);
+});
+
+// Guard: a name with several addresses has a reason for each of them and none of its own, so nothing was said.
+it('says which database it does not get to', async () => {
+  const entry = ['--import', '../../../scripts/typescript.mjs', '../backup.ts'].map((at) =>
+    at.startsWith('.') ? fileURLToPath(new URL(at, import.meta.url)) : at,
+  );
+  const home = await folder('svc-backing-up-');
+  const env = { PATH: process.env.PATH, SVC_DATA_DIR: home, SVC_DATABASE_URL: 'postgres://svc@127.0.0.1:1/svc' };
+  const { status, stderr } = spawnSync(process.execPath, [...entry, 'backup', join(home, 'monday.tgz')], { env, encoding: 'utf8' });
+  const said = 'svc backup: the database of SVC_DATABASE_URL cannot be used: connect ECONNREFUSED 127.0.0.1:1\n';
+  expect([status, stderr]).toEqual([1, said]);
 });

@@ -1,5 +1,6 @@
 import { constants } from 'node:os';
-import { loadConfig } from '../../platform/config/config.js';
+import { loadConfig, type AppConfig } from '../../platform/config/config.js';
+import { explain } from '../explain.js';
 import { onSignals, type Ending } from '../signals.js';
 import { backUp } from './backing-up.js';
 import { restore } from './restoring.js';
@@ -18,15 +19,16 @@ const tell = (line: string): void => console.error(line);
 const interruption = new AbortController();
 onSignals((ending) => interruption.abort(new Interrupted(ending)));
 const { signal } = interruption;
+let config: AppConfig | undefined;
 try {
-  const config = loadConfig(process.env, process.cwd());
+  config = loadConfig(process.env, process.cwd());
   console.log(
     what === 'backup'
       ? await backUp(config, file, replace !== undefined, tell, signal)
       : await restore(config, file, replace !== undefined, tell, signal),
   );
 } catch (error) {
-  console.error(`svc ${what}: ${error instanceof Error ? error.message : String(error)}`);
+  console.error(`svc ${what}: ${config === undefined ? (error as Error).message : explain(error, config)}`);
   process.exitCode = error instanceof Interrupted ? 128 + constants.signals[error.signal] : 1;
 }
 // What a failed attempt has left open shall not keep it.
