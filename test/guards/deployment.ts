@@ -358,6 +358,22 @@ export const DEPLOYMENT: readonly Guard[] = [
     name: 'have their names only once',
   },
   {
+    guard: 'A turn that goes on failing as it did fills no log.',
+    file: 'src/platform/health/repeat.ts',
+    find: 'text !== said?.text || at - said.at >= SAID_AGAIN_MS',
+    replace: 'text !== said?.text || at - said.at < SAID_AGAIN_MS',
+    test: 'src/platform/health/repeat.spec.ts',
+    name: 'says a failure that stays once',
+  },
+  {
+    guard: 'A turn that goes on failing asks no database more than once a second.',
+    file: 'src/platform/health/repeat.ts',
+    find: 'Math.max(everyMs, 1) * 2 ** failures',
+    replace: 'Math.max(everyMs, 1) * 2 ** Math.min(failures, 1)',
+    test: 'src/platform/health/repeat.spec.ts',
+    name: 'wait for a second at the most',
+  },
+  {
     guard: 'A database whose password is gone gets no other one.',
     file: 'src/platform/embedded/cluster.ts',
     find: "  if (isCluster(join(home.directory, 'data')))\n",

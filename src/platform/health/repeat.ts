@@ -8,8 +8,17 @@ export interface Repeated {
   readonly everyMs: number;
   /** The phase of the shutdown in which it ends; `worker` unless said. */
   readonly phase?: ShutdownPhase;
-  /** Looks at `signal` when it takes long. A failure is logged, and the next turn comes all the same. */
+  /** Looks at `signal` when it takes long. A failure is logged, one that stays as it is once a minute, and the next turn comes all the same. */
   readonly work: (signal: AbortSignal) => Promise<unknown>;
+}
+
+/** A failure that comes again and again is said again after so long. */
+const SAID_AGAIN_MS = 60_000;
+/** Who fails at once, as without a database, waits longer from turn to turn, up to this. */
+const LONGEST_PAUSE_MS = 1_000;
+
+export function pauseAfter(failures: number, everyMs: number): number {
+  return Math.max(everyMs, Math.min(LONGEST_PAUSE_MS, Math.max(everyMs, 1) * 2 ** failures));
 }
 
 /** Does something again and again, never twice at once, until the process stops; the shutdown waits for the turn in progress. */
@@ -17,13 +26,22 @@ export function repeat(lifecycle: Lifecycle, log: AppLogger, { name, everyMs, ph
   const stop = new AbortController();
   const { signal } = stop;
   const run = async (): Promise<void> => {
+    let failures = 0;
+    let said: { readonly text: string; readonly at: number } | undefined;
     while (!signal.aborted) {
       try {
         await work(signal);
+        failures = 0;
+        said = undefined;
       } catch (error) {
-        log.warn({ err: error }, `${name}: this turn failed`);
+        failures++;
+        const [text, at] = [String(error), performance.now()];
+        if (text !== said?.text || at - said.at >= SAID_AGAIN_MS) {
+          log.warn({ err: error, ...(failures === 1 ? {} : { failures }) }, `${name}: this turn failed`);
+          said = { text, at };
+        }
       }
-      await sleep(everyMs, signal);
+      await sleep(pauseAfter(failures, everyMs), signal);
     }
   };
   const loop = run();
