@@ -75,7 +75,7 @@ export async function assertNoneOwed(dataDir: string): Promise<void> {
   await assertLoaded(dataDir);
   if ((await owedBy(dataDir)) !== undefined)
     throw new Error(
-      `a restore has not ended (${fileIn(dataDir)}): run it again, or start one process for all, or the migrate step, with this data directory`,
+      `a restore has not ended (${fileIn(dataDir)}): run that again with --replace, or start one process for all, or the migrate step, with this data directory`,
     );
 }
 
