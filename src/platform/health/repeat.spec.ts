@@ -7,7 +7,7 @@ import { pauseAfter, repeat } from './repeat.js';
 it('says a failure that stays once, another one, and the same one after it had gone', async () => {
   const said: string[] = [];
   const log = { warn: ({ err }: { err: Error }, line: string) => void said.push(`${line}: ${err.message}`) } as unknown as AppLogger;
-  const turns = ['away', 'away', 'away', 'starting up', 'starting up', '', 'starting up', ''];
+  const turns = ['away', 'away', 'starting up', 'away', 'starting up', '', 'starting up', ''];
   const lifecycle = new Lifecycle(log);
   await new Promise<void>((resolve) => {
     const work = (): Promise<void> => {

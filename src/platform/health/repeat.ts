@@ -14,6 +14,8 @@ export interface Repeated {
 
 /** A failure that comes again and again is said again after so long. */
 const SAID_AGAIN_MS = 60_000;
+/** Of so many failures that take turns, as of a database whose hosts do, each one. */
+const TEXTS = 8;
 /** Who fails at once, as without a database, waits longer from turn to turn, up to this. */
 const LONGEST_PAUSE_MS = 1_000;
 
@@ -27,18 +29,21 @@ export function repeat(lifecycle: Lifecycle, log: AppLogger, { name, everyMs, ph
   const { signal } = stop;
   const run = async (): Promise<void> => {
     let failures = 0;
-    let said: { readonly text: string; readonly at: number } | undefined;
+    /** When each was said last, that of long ago first. */
+    const said = new Map<string, number>();
     while (!signal.aborted) {
       try {
         await work(signal);
         failures = 0;
-        said = undefined;
+        said.clear();
       } catch (error) {
         failures++;
         const [text, at] = [String(error), performance.now()];
-        if (text !== said?.text || at - said.at >= SAID_AGAIN_MS) {
+        if (at - (said.get(text) ?? -Infinity) >= SAID_AGAIN_MS) {
           log.warn({ err: error, ...(failures === 1 ? {} : { failures }) }, `${name}: this turn failed`);
-          said = { text, at };
+          said.delete(text);
+          said.set(text, at);
+          if (said.size > TEXTS) said.delete(said.keys().next().value!);
         }
       }
       await sleep(pauseAfter(failures, everyMs), signal);
