@@ -27,8 +27,13 @@ export async function keepEpoch(dataDir: string, epoch: number): Promise<void> {
 export async function beginOwedEpoch(dataDir: string, url: string): Promise<void> {
   if ((await owedBy(dataDir)) === undefined) return;
   const known = await knownEpoch(dataDir);
-  const { rows } = await asked(url, (client) => client.query<{ epoch: number }>('select begin_log_epoch($1) as epoch', [known]));
-  await keepEpoch(dataDir, rows[0]!.epoch);
+  await asked(url, async (client) => {
+    await client.query('begin');
+    const { rows } = await client.query<{ epoch: number }>('select begin_log_epoch($1) as epoch', [known]);
+    // Before it is begun: where it cannot be kept, as on a full disk, each start would begin one more.
+    await keepEpoch(dataDir, rows[0]!.epoch);
+    await client.query('commit');
+  });
 }
 
 /** The epoch that a database is in; 0 where it has no log. */

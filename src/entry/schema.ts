@@ -73,15 +73,16 @@ const CITIES_MAY_LACK =
  */
 export async function prepareDatabase(config: AppConfig, given: string, warn: (line: string) => void = () => undefined): Promise<string[]> {
   const url = pastPooler(config, given);
-  await assertLoaded(config.dataDir);
-  const token = await owedBy(config.dataDir);
-  await assertWhole(url, token);
-  if (token === undefined) return makeReady(config, url);
+  if ((await owed(config, url)) === undefined) return makeReady(config, url);
   // A restore that still replaces the cities has it. So has this process where the database is embedded.
   const lock = config.databaseUrl === undefined ? undefined : await lockDirectory(config.dataDir);
   try {
-    const applied = await makeReady(config, url);
+    // Whoever had the lock may have done it meanwhile.
+    const token = await owed(config, url);
+    if (token === undefined) return await makeReady(config, url);
+    // First: a start that cannot shall begin no epoch, of which there are not many.
     const isBack = await endPlacing(config, token, warn);
+    const applied = await makeReady(config, url);
     await endRestore(config.dataDir, await serversOf(url).current());
     if (isBack) await removeUnpacked(config.dataDir, undefined);
     warn(isBack ? REST_IS_BACK : CITIES_MAY_LACK);
@@ -91,12 +92,17 @@ export async function prepareDatabase(config: AppConfig, given: string, warn: (l
   }
 }
 
-/** Migrates, begins the epoch that a restore owes, keeps that of an embedded database for a restore, and with `SVC_AUTH=keys` makes the first key. */
+/** The token of the restore that has left something to do. @throws Error where one has not loaded its database */
+async function owed(config: AppConfig, url: string): Promise<string | undefined> {
+  await assertLoaded(config.dataDir);
+  const token = await owedBy(config.dataDir);
+  await assertWhole(url, token);
+  return token;
+}
+
+/** Migrates, with `SVC_AUTH=keys` makes the first key, begins the epoch that a restore owes, and keeps that of an embedded database for a restore. */
 export async function makeReady(config: AppConfig, url: string): Promise<string[]> {
   const applied = await migrateAll(url);
-  await beginOwedEpoch(config.dataDir, await serversOf(url).current());
-  // Its files may be put aside, or lost, without anybody asking it once more.
-  if (config.databaseUrl === undefined) await keepEpoch(config.dataDir, await epochOf(url));
   if (config.databaseListenUrl !== undefined) await setRole(url);
   if (config.auth === 'keys') {
     const db = createDb(createPool(url, { max: 1, applicationName: 'svc-migrate' }));
@@ -106,5 +112,9 @@ export async function makeReady(config: AppConfig, url: string): Promise<string[
       await db.destroy();
     }
   }
+  // Last: what fails before it fails at the next start, too, and each would begin one.
+  await beginOwedEpoch(config.dataDir, await serversOf(url).current());
+  // Its files may be put aside, or lost, without anybody asking it once more.
+  if (config.databaseUrl === undefined) await keepEpoch(config.dataDir, await epochOf(url));
   return applied;
 }

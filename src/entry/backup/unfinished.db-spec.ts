@@ -187,7 +187,53 @@ it('that is killed, or fails, once it has loaded its database leaves the epoch o
     await started();
     expect([await readFile(works, 'utf8'), (await readdir(config.dataDir)).sort()]).toEqual(['monday', [KEY, 'log-epoch']]);
   }
+  // Those that have failed have begun none.
+  expect(await epochOf(database.url)).toBe(5);
   expect(warned).toEqual([expect.stringContaining('cities is now'), expect.stringContaining('what was left of it is put back now')]);
+});
+
+describe('a start that ends a restore', () => {
+  beforeEach(async () => {
+    await adminAt(database.url, 'drop table deployment');
+    await prepareDatabase(config, database.url);
+    await oweEpoch(config.dataDir, 'this one');
+  });
+
+  // Guard: on a full disk, with a service that is started again and again, all epochs were used in a night.
+  it('begins no epoch that it cannot keep', async () => {
+    const before = await epochOf(database.url);
+    await mkdir(join(config.dataDir, 'log-epoch.new'));
+    for (const _ of ['once', 'again']) await expect(prepareDatabase(config, database.url)).rejects.toThrow('EISDIR');
+    await rmdir(join(config.dataDir, 'log-epoch.new'));
+    await prepareDatabase(config, database.url);
+    expect(await epochOf(database.url)).toBe(before + 1);
+  });
+
+  // Guard: it warned that the cities may not be in place, and began one more epoch.
+  it('does nothing where another one has ended it just before', async () => {
+    await adminAt(database.url, `create table restore_not_ended (); comment on table restore_not_ended is 'this one'`);
+    const before = await epochOf(database.url);
+    const warned: string[] = [];
+    const other = new pg.Client({ connectionString: database.url });
+    await other.connect();
+    try {
+      // Of the comment, which says whose mark it is.
+      await other.query('begin; lock table pg_description in access exclusive mode');
+      const started = prepareDatabase(config, database.url, (line) => warned.push(line));
+      started.catch(() => undefined);
+      await eventually(async () => {
+        const { rows } = await other.query(`select from pg_locks where relation = 'pg_description'::regclass and not granted`);
+        return rows.length > 0;
+      });
+      await other.query('drop table restore_not_ended');
+      await rm(marker());
+      await other.query('commit');
+      await started;
+    } finally {
+      await other.end();
+    }
+    expect([warned, await epochOf(database.url)]).toEqual([[], before]);
+  });
 });
 
 // Guard: a release that does not know of marks takes that one away.
