@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { chmod, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { open, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import { serversOf } from '../platform/database/servers.js';
@@ -20,8 +20,15 @@ export const readIfThere = (file: string): Promise<string | undefined> =>
 /** Nothing in it is secret, and who starts the service may be another user, whatever the umask of this one. */
 export async function writeForAll(file: string, text: string): Promise<void> {
   const fresh = `${file}.new`;
-  await writeFile(fresh, text);
-  await chmod(fresh, 0o644);
+  const handle = await open(fresh, 'w');
+  try {
+    await handle.chmod(0o644);
+    await handle.writeFile(text);
+    // A machine that loses power would leave an empty one.
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
   await rename(fresh, file);
 }
 

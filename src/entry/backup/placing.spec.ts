@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from '@jest/globals';
-import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rmdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { folder, removeFolders } from '../../../test/support/folders.js';
 import { endPlacing, removeUnpacked, unpackedIn } from './placing.js';
@@ -18,6 +18,36 @@ it('says where what was unpacked lies that cannot be read', async () => {
   await mkdir(join(unpacked, 'plan.json'), { recursive: true });
   const ended = endPlacing({ dataDir }, 'this one', () => undefined);
   await expect(ended).rejects.toThrow(`what is left of it in ${unpacked} cannot be put back: EISDIR`);
+});
+
+// Guard: each start ended with `Unexpected end of JSON input`, and nobody knew of what.
+it.each(['', '{"cities":'])('says where what was unpacked lies whose plan is cut, as %j', async (text) => {
+  const dataDir = await folder('svc-placing-');
+  const unpacked = unpackedIn(dataDir, 'this one');
+  await mkdir(unpacked);
+  await writeFile(join(unpacked, 'plan.json'), text);
+  const ended = endPlacing({ dataDir }, 'this one', () => undefined);
+  await expect(ended).rejects.toThrow(`what is left of it in ${unpacked} cannot be put back: plan.json is not whole`);
+  await expect(ended).rejects.toThrow('or put it back by hand and remove that folder');
+});
+
+// Guard: one that was killed left half of it under its name, which whoever went on took for that of the host.
+it('gives host.toml its name once it is whole', async () => {
+  const dataDir = await folder('svc-placing-');
+  const unpacked = unpackedIn(dataDir, 'this one');
+  await mkdir(unpacked);
+  await writeFile(join(unpacked, 'plan.json'), '{}');
+  await writeFile(join(unpacked, 'host.toml'), 'all of it');
+  await mkdir(join(dataDir, 'host.toml.new'));
+  const ended = (): Promise<boolean> => endPlacing({ dataDir }, 'this one', () => undefined);
+  await expect(ended()).rejects.toThrow('host.toml is not: ');
+  expect((await readdir(dataDir)).sort()).toEqual(['host.toml.new', 'restore.new-this one']);
+  await rmdir(join(dataDir, 'host.toml.new'));
+  expect(await ended()).toBe(true);
+  expect([await readFile(join(dataDir, 'host.toml'), 'utf8'), (await stat(join(dataDir, 'host.toml'))).mode & 0o777]).toEqual([
+    'all of it',
+    0o600,
+  ]);
 });
 
 it('leaves nothing of what others have unpacked, an earlier release included', async () => {

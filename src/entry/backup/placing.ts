@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs';
-import { chmod, chown, copyFile, readdir, readFile, realpath, rm, stat } from 'node:fs/promises';
+import { chmod, chown, copyFile, readdir, realpath, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AppConfig } from '../../platform/config/config.js';
 import { readIfThere, writeForAll } from '../unfinished-restore.js';
 import { HOST, KEY, type Manifest } from './archive.js';
 import { placeCities, planCities, type CitiesPlan } from './cities-place.js';
+import { flush } from './programs.js';
 
 type Tell = (line: string) => void;
 type Named = Pick<AppConfig, 'dataDir'>;
@@ -39,9 +40,23 @@ export async function planRest({ citiesRoot }: AppConfig, { cities }: Manifest, 
 
 const keep = (folder: string, plan: Plan): Promise<void> => writeForAll(join(folder, PLAN), JSON.stringify(plan));
 
+/** @throws Error for a plan that cannot be read */
+async function planIn(folder: string): Promise<Plan | undefined> {
+  const text = await readIfThere(join(folder, PLAN));
+  if (text === undefined) return undefined;
+  try {
+    return JSON.parse(text) as Plan;
+  } catch (error) {
+    throw new Error(`${PLAN} is not whole: ${(error as Error).message}`, { cause: error });
+  }
+}
+
 /** Puts back what is left of it, and answers what could not be. */
 export async function placeRest(config: Named, folder: string, tell: Tell): Promise<string[]> {
-  const { cities } = JSON.parse(await readFile(join(folder, PLAN), 'utf8')) as Plan;
+  return place(config, folder, (await planIn(folder))!, tell);
+}
+
+async function place(config: Named, folder: string, { cities }: Plan, tell: Tell): Promise<string[]> {
   const lacks: string[] = [];
   const put = (what: string, work: () => Promise<void>): Promise<void> =>
     work().catch((error: Error) => void lacks.push(`${what} not: ${error.message}`));
@@ -51,6 +66,8 @@ export async function placeRest(config: Named, folder: string, tell: Tell): Prom
     );
   await put('the first key is', () => placeKey(config, folder));
   await put('host.toml is', () => placeHost(config, folder, tell));
+  // Before what was unpacked is removed.
+  for (const path of [...(cities === undefined ? [] : [cities.place.root]), config.dataDir]) await flush(path);
   return lacks;
 }
 
@@ -63,13 +80,13 @@ export async function endPlacing(config: Named, token: string, tell: Tell): Prom
   const folder = unpackedIn(config.dataDir, token);
   const fail = (why: string, cause?: unknown): never => {
     throw new Error(
-      `a restore has not ended, and what is left of it in ${folder} cannot be put back: ${why}; mend that and start again, or run the restore again with --replace`,
+      `a restore has not ended, and what is left of it in ${folder} cannot be put back: ${why}; mend that and start again, where another user has restored once as that one; or run the restore again with --replace; or put it back by hand and remove that folder`,
       { cause },
     );
   };
-  const plan = await readIfThere(join(folder, PLAN)).catch((error: Error) => fail(error.message, error));
+  const plan = await planIn(folder).catch((error: Error) => fail(error.message, error));
   if (plan === undefined) return false;
-  const lacks = await placeRest(config, folder, tell);
+  const lacks = await place(config, folder, plan, tell);
   if (lacks.length > 0) fail(lacks.join('; '));
   return true;
 }
@@ -86,10 +103,14 @@ async function placeKey({ dataDir }: Named, folder: string): Promise<void> {
 async function placeHost({ dataDir }: Named, folder: string, tell: Tell): Promise<void> {
   const [from, to] = [join(folder, HOST), join(dataDir, HOST)];
   if (!existsSync(from) || existsSync(to)) return;
-  await copyFile(from, to);
-  await chmod(to, 0o600);
+  // It has its name once it is whole: whoever goes on leaves one that is there.
+  const fresh = `${to}.new`;
+  await rm(fresh, { force: true });
+  await copyFile(from, fresh);
+  await chmod(fresh, 0o600);
   const { uid, gid } = await stat(dataDir);
   // Not all file systems let root do it.
-  if (process.getuid?.() === 0) await chown(to, uid, gid).catch((error: Error) => tell(`${to} stays root's: ${error.message}`));
+  if (process.getuid?.() === 0) await chown(fresh, uid, gid).catch((error: Error) => tell(`${to} stays root's: ${error.message}`));
+  await rename(fresh, to);
   tell(`${to} is that of the backup`);
 }

@@ -48,6 +48,11 @@ export function run(program: string, args: readonly string[], { env = process.en
   });
 }
 
+/** Has all of the file system of a path on its disk. Where that cannot be, a machine that loses power just now may lose what is new. */
+export async function flush(path: string): Promise<void> {
+  await run('sync', ['-f', path]).catch(() => undefined);
+}
+
 export async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: url, application_name: 'svc-backup', connectionTimeoutMillis: 10_000 });
   client.on('error', () => undefined);

@@ -18,7 +18,7 @@ import { ASIDE, DUMP, FILES, PASSWORD, unpack, type Manifest } from './archive.j
 import { move } from './cities-place.js';
 import { loader } from './loading.js';
 import { placeRest, planRest, removeUnpacked, unpackedIn } from './placing.js';
-import { majorOf, run, withClient } from './programs.js';
+import { flush, majorOf, run, withClient } from './programs.js';
 
 /**
  * Puts back what `backUp` has written, and begins a new epoch of the log: what came after the backup may have been read. Nothing may run
@@ -62,6 +62,11 @@ export async function restore(
     await planRest(config, manifest, folder, stamp);
     signal?.throwIfAborted();
     let epoch: number;
+    /** Whoever is killed, or fails, from here on leaves the epoch of the log, and what comes after the database, to the next start. */
+    const hasLoaded = async (): Promise<void> => {
+      await flush(folder);
+      await oweEpoch(config.dataDir, token);
+    };
     const finish = async (url: string): Promise<number> => {
       await makeReady(config, url);
       const begun = await epochOf(url);
@@ -77,8 +82,7 @@ export async function restore(
     if (database === undefined) {
       await beginRestore(config.dataDir, () => aside(join(config.dataDir, 'postgres')));
       await placeFiles(config, folder);
-      // Whoever is killed, or fails, from here on leaves the epoch of the log, and what comes after the database, to the next start.
-      await oweEpoch(config.dataDir, token);
+      await hasLoaded();
       // The server takes the lock itself.
       await unlock();
       const server = await startEmbedded(config.dataDir, { sudoUid: process.env.SUDO_UID, onStep: tell });
@@ -97,7 +101,7 @@ export async function restore(
       await withClient(url, (client) =>
         assertUnused(config, client, 'the service was started on this database: stop it, and restore again'),
       );
-      await oweEpoch(config.dataDir, token);
+      await hasLoaded();
       epoch = await finish(url);
     }
     return `restored as of ${manifest.at}; the log is in epoch ${epoch}: clients that had read more are told so`;

@@ -236,6 +236,22 @@ describe('a start that ends a restore', () => {
   });
 });
 
+// Guard: a machine that loses power would have the mark, and not what it tells of; once it has ended nothing else has it.
+it('has on the disk what it has unpacked before it says so, and what it has put back before it ends', async () => {
+  await mkdir(config.citiesRoot);
+  file = await packedDump(home, config, 12, citiesOf(config.citiesRoot));
+  const program = join(home, 'sync');
+  await writeFile(program, `#!/bin/sh\necho "$(cut -d' ' -f1 '${marker()}') $2" >> '${program}.called'\n`, { mode: 0o755 });
+  await withPgRestore(home, 'exit 0', () => tried().then(() => undefined));
+  const called = (await readFile(`${program}.called`, 'utf8')).trimEnd().split('\n');
+  expect(called).toEqual([
+    expect.stringContaining(` ${config.dataDir}/restore.new-`),
+    `loaded ${config.citiesRoot}`,
+    `loaded ${config.dataDir}`,
+  ]);
+  expect(called[0]).not.toContain('loaded');
+});
+
 // Guard: a release that does not know of marks takes that one away.
 it('that finds its mark gone begins its epoch all the same', async () => {
   expect(await amid(() => rm(marker()))).toContain('the log is in epoch 5');
