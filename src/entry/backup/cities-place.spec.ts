@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { chmod, chown, lstat, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { placeCities, planCities, type CitiesPlan } from './cities-place.js';
 
@@ -40,6 +40,24 @@ const told = (): void => undefined;
     expect((await at('city.toml')).uid).toBe(isRoot ? 1234 : process.getuid!());
     expect((await at('image')).size).toBe(1024 ** 3);
     expect((await at('image')).blocks).toBeLessThan(1000);
+  });
+
+  // Guard: it said nothing meanwhile, which may be an hour.
+  it('are told of before they are copied, and stay as they are where all of it was done', async () => {
+    const root = join(there, 'cities');
+    await mkdir(join(from, 'cities', 'works'), { recursive: true });
+    let plan = await planCities(root, 'now');
+    const said: string[] = [];
+    const put = (): Promise<void> =>
+      placeCities(
+        plan,
+        join(from, 'cities'),
+        (next) => Promise.resolve(void (plan = next)),
+        (line) => said.push(line),
+      );
+    await put();
+    await put();
+    expect(said).toEqual([`copying ${join(from, 'cities')} to ${root}, which is on another file system`]);
   });
 
   // Guard: half of a city would be taken for the whole of it.
@@ -101,7 +119,7 @@ describe.each([
   });
 
   it('are so again where it was ended before it had kept that what was there is aside', async () => {
-    await expect(placeCities(plan, unpacked, () => Promise.reject(ended), told)).rejects.toThrow(ended);
+    await expect(placeCities(plan, unpacked, ({ isAside }) => (isAside ? Promise.reject(ended) : kept()), told)).rejects.toThrow(ended);
     await put();
   });
 
@@ -114,8 +132,8 @@ describe.each([
   });
 
   it('are so again where it was ended before it put anything there, and in the middle of that', async () => {
-    const end = (): void => {
-      throw ended;
+    const end = ({ isAside }: CitiesPlan): void => {
+      if (isAside) throw ended;
     };
     await expect(put(end)).rejects.toThrow(ended);
     if (!plan.whole) await rename(join(unpacked, 'works'), join(root, 'works'));
@@ -125,5 +143,35 @@ describe.each([
   it('stay as they are where all of it was done', async () => {
     await put();
     await put();
+  });
+
+  // Guard: it said that all was back, and its only copy was removed, where one city had been put there by hand.
+  it('are not taken for those that somebody has put there meanwhile', async () => {
+    const end = ({ isAside }: CitiesPlan): void => {
+      if (isAside) throw ended;
+    };
+    await expect(put(end)).rejects.toThrow(ended);
+    await make(join(root, 'works'), 'by hand');
+    const what = plan.whole ? [root, unpacked] : ['works', root, unpacked].slice(1).map((one) => join(one, 'works'));
+    await expect(put()).rejects.toThrow(`${what[0]!} is there, and so is what is to be put back there, ${what[1]!}`);
+    expect(await readFile(join(root, 'works', 'city.toml'), 'utf8')).toBe('by hand');
+    expect(await all(unpacked)).toContain('works: monday');
+    await rm(join(root, 'works'), { recursive: true });
+    await put();
+  });
+
+  // Guard: as another user it moved away what was there, and nobody could go on.
+  it('stay where it may not be written down how they are', async () => {
+    await expect(placeCities(plan, unpacked, () => Promise.reject(ended), told)).rejects.toThrow(ended);
+    expect(await all(root)).toEqual(['old: tuesday', 'works: tuesday']);
+    await put();
+  });
+
+  // Guard: what another restore had copied when it was killed, as big as all cities, stayed for ever.
+  it('leave nothing of the copy of one that was killed', async () => {
+    const part = plan.whole ? `${root}.part` : join(root, '.svc-before-part');
+    for (const name of [`${part}-0123abcd`, `${part}-of-another`]) await mkdir(name, { recursive: true }).catch(() => undefined);
+    await put();
+    expect((await readdir(dirname(part))).filter((name) => name.includes('part'))).toEqual([`${basename(part)}-of-another`]);
   });
 });

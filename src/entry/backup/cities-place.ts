@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { lstat, mkdir, readdir, rename, rm, rmdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { ASIDE_INSIDE } from '../../modules/files/directories/set-aside.js';
-import { run } from './programs.js';
+import { flush, run } from './programs.js';
 
 export { ASIDE_INSIDE };
 /** The file system's own, in a folder where it is mounted: only root may read it. */
@@ -16,11 +16,13 @@ export interface CitiesPlan {
   readonly whole: boolean;
   /** What was there is moved aside: whatever is there now has come since. */
   readonly isAside: boolean;
+  /** What is put back already. Anything else that is there was put there by somebody else. */
+  readonly placed: readonly string[];
 }
 
 /** @throws Error where neither the folder may be replaced nor what is in it, before anything is touched */
 export async function planCities(root: string, stamp: string): Promise<CitiesPlan> {
-  const plan = { root, stamp, whole: true, isAside: false };
+  const plan = { root, stamp, whole: true, isAside: false, placed: [] };
   const wasThere = await isThere(root);
   const refuse = (error: Error): never => {
     throw new Error(`the folder of the cities, ${root}, cannot be replaced: ${error.message}`, { cause: error });
@@ -56,20 +58,32 @@ export async function placeCities(
   keep: (plan: CitiesPlan) => Promise<void>,
   tell: (line: string) => void,
 ): Promise<void> {
-  const { root, stamp, whole } = plan;
+  const { root, whole } = plan;
+  // Whoever may not write it down may not begin either: nobody could go on.
+  await keep(plan);
   if (!plan.isAside) {
     await (whole ? wholeAside(plan, tell) : insideAside(plan, tell));
     await keep({ ...plan, isAside: true });
   }
-  const place = (what: string, to: string): Promise<void> => move(what, to, join(dirname(to), `${ASIDE_INSIDE}${stamp}.part`));
-  if (whole) {
-    if (!(await isThere(root)) || ((await isThere(from)) && (await readdir(root)).length === 0)) await place(from, root);
-  } else
-    for (const name of await readdir(from))
-      if (name !== NOT_OURS && !(await isThere(join(root, name))))
-        await place(join(from, name), join(root, name)).catch((error: Error) => {
-          throw new Error(`${name}: ${error.message}`, { cause: error });
-        });
+  // Whatever the stamp: a restore that was killed may have left some. Beside the folder there may be those of other services.
+  const part = whole ? `${root}.part` : join(root, `${ASIDE_INSIDE}part`);
+  await removeParts(part);
+  let { placed } = plan;
+  const place = async (what: string, to: string): Promise<void> => {
+    if (await isThere(to)) {
+      if (placed.includes(to) || !(await isThere(what))) return;
+      if (!(whole && (await isEmpty(to))))
+        throw new Error(`${to} is there, and so is what is to be put back there, ${what}: move away the one that shall not be`);
+    }
+    await move(what, to, part, tell);
+    await keep({ ...plan, isAside: true, placed: (placed = [...placed, to]) });
+  };
+  if (whole) return place(from, root);
+  for (const name of await readdir(from))
+    if (name !== NOT_OURS)
+      await place(join(from, name), join(root, name)).catch((error: Error) => {
+        throw new Error(`${name}: ${error.message}`, { cause: error });
+      });
 }
 
 async function wholeAside(plan: CitiesPlan, tell: (line: string) => void): Promise<void> {
@@ -101,6 +115,12 @@ const makeInside = (inside: string): Promise<unknown> => mkdir(inside, { recursi
 const citiesIn = async (root: string): Promise<string[]> =>
   (await readdir(root)).filter((name) => name !== NOT_OURS && !name.startsWith(ASIDE_INSIDE));
 
+const isEmpty = (folder: string): Promise<boolean> =>
+  readdir(folder).then(
+    (names) => names.length === 0,
+    () => false,
+  );
+
 /** Also a link to what is gone: it has the name that is needed. */
 const isThere = (path: string): Promise<boolean> =>
   lstat(path).then(
@@ -122,14 +142,16 @@ async function asWhole(root: string, kept: string): Promise<boolean> {
  * To where nothing is, or an empty folder; also to another file system, by way of what `part` begins the name of, so that what has its name is
  * whole. Node's own copy refuses pipes, gives all to one owner and fills holes.
  */
-export async function move(from: string, to: string, part = `${to}.part`): Promise<void> {
+export async function move(from: string, to: string, part = `${to}.part`, tell: (line: string) => void = () => undefined): Promise<void> {
   await rename(from, to).catch(async (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EXDEV') throw error;
     // Of its own: the copy of one that was killed may still run.
-    const copy = `${part}-${randomUUID()}`;
+    const copy = `${part}-${randomUUID().slice(0, SUFFIX)}`;
     await removeParts(part);
+    tell(`copying ${from} to ${to}, which is on another file system`);
     try {
       await run('cp', ['-a', from, copy]);
+      await flush(copy);
       await rename(copy, to);
     } finally {
       // Where there was no room for it the others shall have that.
@@ -138,8 +160,13 @@ export async function move(from: string, to: string, part = `${to}.part`): Promi
   });
 }
 
+/** Short: with it the name is no longer than that of what is moved aside. */
+const SUFFIX = 8;
+const ENDS_AS_PART = /^-[0-9a-f]{8}$/;
+
 /** As far as nobody still writes there. */
 async function removeParts(part: string): Promise<void> {
-  for (const name of await readdir(dirname(part)))
-    if (name.startsWith(`${basename(part)}-`)) await rm(join(dirname(part), name), { recursive: true, force: true }).catch(() => undefined);
+  for (const name of await readdir(dirname(part)).catch(() => []))
+    if (name.startsWith(basename(part)) && ENDS_AS_PART.test(name.slice(basename(part).length)))
+      await rm(join(dirname(part), name), { recursive: true, force: true }).catch(() => undefined);
 }
