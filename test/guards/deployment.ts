@@ -382,6 +382,14 @@ export const DEPLOYMENT: readonly Guard[] = [
     name: 'does nothing where another one has ended it',
   },
   {
+    guard: 'A restore that is run again leaves nothing of the one before it.',
+    file: 'src/entry/backup/restoring.ts',
+    find: '      await removeUnpacked(config.dataDir, token).catch(',
+    replace: "      if (token === '') await removeUnpacked(config.dataDir, token).catch(",
+    test: UNFINISHED,
+    name: 'leaves the epoch of its log, and the cities, to the next start',
+  },
+  {
     guard: 'What a restore has unpacked is on the disk before it is said to be there.',
     file: 'src/entry/backup/restoring.ts',
     find: '      await flush(folder);\n',

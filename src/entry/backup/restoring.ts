@@ -66,6 +66,10 @@ export async function restore(
     const hasLoaded = async (): Promise<void> => {
       await flush(folder);
       await oweEpoch(config.dataDir, token);
+      // Nobody goes on with that of one before this any more.
+      await removeUnpacked(config.dataDir, token).catch((error: Error) =>
+        tell(`what a restore before this has left stays: ${error.message}`),
+      );
     };
     const finish = async (url: string): Promise<number> => {
       await makeReady(config, url);

@@ -165,14 +165,19 @@ it('that is killed, or fails, once it has loaded its database leaves the epoch o
   await writeFile(works, 'monday');
   file = await packedDump(home, config, 12, citiesOf(config.citiesRoot));
   await writeFile(works, 'tuesday');
+  // What the one before it has left is not needed any more.
+  await oweEpoch(config.dataDir, 'the one before');
+  await mkdir(join(config.dataDir, 'restore.new-the one before'));
   const restored = amid(() => adminAt(database.url, 'create table operations ()'));
   await expect(restored).rejects.toThrow('"operations" already exists');
+  const unpacked = async (): Promise<string[]> => (await readdir(config.dataDir)).filter((name) => name.startsWith('restore.new'));
+  expect(await unpacked()).toHaveLength(1);
   await adminAt(database.url, 'drop table operations');
   // That one does not know which epochs there were.
   await expect(prepareDatabase(elsewhere, database.url)).rejects.toThrow(REFUSED);
   // Another one that is refused takes nothing of it away.
   await expect(restore(config, file, false, () => undefined)).rejects.toThrow('--replace takes the place of it');
-  const [left, ...more] = (await readdir(config.dataDir)).filter((name) => name.startsWith('restore.new'));
+  const [left, ...more] = await unpacked();
   expect([more, await readFile(works, 'utf8')]).toEqual([[], 'tuesday']);
   await writeFile(join(config.dataDir, left!, KEY), 'the key');
   await mkdir(join(config.dataDir, KEY));
