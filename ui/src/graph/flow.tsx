@@ -111,7 +111,11 @@ export function Flow({ nodes, edges, here, label, onOpen }: Props): ReactNode {
   };
   return (
     <div className="flex flex-col gap-2">
-      {drawn.left > 0 && <p className="text-sm text-muted">{drawn.left} more are not drawn by themselves.</p>}
+      {drawn.left > 0 && (
+        <p className="text-sm text-muted">
+          {drawn.left} more {drawn.left === 1 ? 'is not drawn by itself' : 'are not drawn by themselves'}.
+        </p>
+      )}
       <div
         role="region"
         aria-label={label}

@@ -1,3 +1,4 @@
+import { counted } from '../lib/counted.js';
 /** A graph as it can be drawn: what has ended is put together first, and never more than a page can move. */
 export interface GraphNode {
   readonly id: string;
@@ -41,7 +42,7 @@ export function trim(nodes: readonly GraphNode[], edges: readonly GraphEdge[], k
   const rest = nodes.filter(({ id }) => !drawn.has(id));
   const group: GraphNode = {
     id: '…',
-    title: `${rest.length} others`,
+    title: counted(rest.length, 'other'),
     state: rest.every(({ ended }) => ended) ? 'ended' : 'not drawn',
     tone: 'quiet',
     ended: true,

@@ -1,4 +1,5 @@
 import type { Ask, InboxItem, Schemas } from '../api/types.js';
+import { counted } from './counted.js';
 import { isMuted, kindOf, type Mute, type One, type WaitingKind } from './mutes.js';
 
 /** Beads and mail that wait for people, the oldest first, and how much there is. */
@@ -48,7 +49,7 @@ const NAMES: readonly (readonly [kind: WaitingKind, one: string, many: string])[
 
 /** `2 questions and 1 bead wait for you` */
 export function countWords(counts: Waiting['counts']): string {
-  const parts = NAMES.flatMap(([kind, one, many]) => (counts[kind] === 0 ? [] : [`${counts[kind]} ${counts[kind] === 1 ? one : many}`]));
+  const parts = NAMES.flatMap(([kind, one, many]) => (counts[kind] === 0 ? [] : [counted(counts[kind], one, many)]));
   if (parts.length === 0) return 'Nothing waits for you';
   const all = parts.length === 1 ? parts[0]! : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)!}`;
   return `${all} ${Object.values(counts).reduce((sum, n) => sum + n, 0) === 1 ? 'waits' : 'wait'} for you`;

@@ -1,3 +1,4 @@
+import { counted } from '../lib/counted.js';
 import type { CityNumbers } from './overview.js';
 
 /** Something that a person should look at, and that nobody waits for: it is shown, and not counted with the questions. */
@@ -27,7 +28,7 @@ export function attentionOf(cities: Iterable<CityNumbers>): readonly Attention[]
       found.push({ kind: 'files', city, words: 'Its files were refused: it goes on with what they were', detail: refused });
     for (const [state, one, many] of STUCK) {
       const count = sessions[state] ?? 0;
-      if (count > 0) found.push({ kind: 'sessions', city, state, words: `${count} ${count === 1 ? one : many}` });
+      if (count > 0) found.push({ kind: 'sessions', city, state, words: counted(count, one, many) });
     }
   }
   return found.sort((a, b) => RANKS[a.kind] - RANKS[b.kind] || a.city.localeCompare(b.city));

@@ -144,7 +144,7 @@ export function Alike({ asks: given, onClose }: Props): ReactNode {
               onClick={() => answer(id, label, kind)}
             >
               {armed?.action === id
-                ? `Again, ${armed.why}: ${visible(label)}, ${open.length} times`
+                ? `Again, ${armed.why}: ${visible(label)}, ${open.length === 1 ? 'once' : `${open.length} times`}`
                 : `${visible(label)}: all ${open.length}`}
             </Button>
           ))}

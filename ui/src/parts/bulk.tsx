@@ -2,6 +2,7 @@ import { useState, type ReactNode } from 'react';
 import { inCity, newKey, part, post, request } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
 import type { Bead } from '../api/types.js';
+import { counted } from '../lib/counted.js';
 import { useKeys } from '../lib/keys.js';
 import { forEach, type Outcome } from '../lib/parallel.js';
 import { done } from '../live/undo.js';
@@ -29,7 +30,7 @@ function BulkBar({ city, beads, onClear }: Props): ReactNode {
   const not = useForbidden('operate');
   const names = useAgentNames(city, ask === 'assign');
   const path = (bead: Bead): string => inCity(city, `bead/${part(bead.id)}`);
-  const some = (count: number): string => (count === 1 ? '1 bead' : `${count} beads`);
+  const some = (count: number): string => counted(count, 'bead');
 
   const run = async (
     what: string,

@@ -3,6 +3,7 @@ import { useState, type ReactNode } from 'react';
 import { get, inCity, newKey, part, post } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
 import type { Schemas } from '../api/types.js';
+import { counted } from '../lib/counted.js';
 import { useKeys } from '../lib/keys.js';
 import { idsIn, visible } from '../lib/text.js';
 import { done } from '../live/undo.js';
@@ -63,9 +64,7 @@ export function ConvoyPane({ city, id, onClose }: Props): ReactNode {
             </Link>
             <CopyId id={id} />
             <BeadState bead={convoy} />
-            {stranded.length > 0 && (
-              <State tone="warn">{stranded.length === 1 ? '1 bead that nobody has' : `${stranded.length} beads that nobody has`}</State>
-            )}
+            {stranded.length > 0 && <State tone="warn">{counted(stranded.length, 'bead')} that nobody has</State>}
           </p>
           <h2 className="words mt-1 text-base font-semibold">{visible(convoy.title)}</h2>
         </div>

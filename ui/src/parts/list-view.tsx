@@ -83,7 +83,7 @@ export function List<T>({ label, rows, failed, row, none: [title, about], filter
 export const Left = ({ left, onMore }: { left: number; onMore: () => void }): ReactNode =>
   left > 0 && (
     <p className="flex flex-wrap items-center gap-3 text-sm text-muted">
-      {left} more are not shown. <Button onClick={onMore}>Show more</Button>
+      {left} more {left === 1 ? 'is' : 'are'} not shown. <Button onClick={onMore}>Show more</Button>
     </p>
   );
 

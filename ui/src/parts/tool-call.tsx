@@ -1,5 +1,6 @@
 import { useMemo, useState, type ReactNode } from 'react';
 import type { Schemas } from '../api/types.js';
+import { counted } from '../lib/counted.js';
 import { changeOf } from '../lib/diff.js';
 import { visible } from '../lib/text.js';
 import { Button, State } from './basics.js';
@@ -63,7 +64,7 @@ function Outcome({ result, growing, size }: { result: Result | undefined; growin
 
 const linesIn = (text: string): string => {
   const count = text === '' ? 0 : text.replace(/\n$/, '').split('\n').length;
-  return count === 1 ? '1 line' : `${count} lines`;
+  return counted(count, 'line');
 };
 
 /** What it works on: a file, or the first line of a command. */

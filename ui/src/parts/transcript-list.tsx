@@ -1,5 +1,6 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useImperativeHandle, useRef, useState, type ReactNode, type Ref } from 'react';
+import { counted } from '../lib/counted.js';
 import type { Message } from '../live/transcript.js';
 import { Button } from './basics.js';
 import { Entry } from './entry.js';
@@ -155,7 +156,7 @@ export function TranscriptList({ messages, older, onOlder, onEnd, handle, here, 
       )}
       {unseen > 0 && (
         <Button look="primary" hotkey="G" onClick={toEnd} className="absolute bottom-3 left-1/2 -translate-x-1/2 shadow-lg">
-          {unseen === 1 ? '1 new entry' : `${unseen} new entries`}
+          {counted(unseen, 'new entry', 'new entries')}
           {hasFailed(messages.at(-1)) && ', the newest: a tool has failed'}
         </Button>
       )}

@@ -1,4 +1,5 @@
 import { useEffect, useMemo, useRef, useState, type ReactNode } from 'react';
+import { counted } from '../lib/counted.js';
 import { holds, patternOf } from '../lib/find.js';
 import { useKeys } from '../lib/keys.js';
 import type { Conversation, Message } from '../live/transcript.js';
@@ -119,7 +120,7 @@ export function FindBar({ search, find, told, onFind, onOlder, onClose }: BarPro
       </p>
       <p className="ml-auto flex items-center gap-2 text-xs text-muted sm:text-sm">
         <span>
-          in {told.messages.length} {told.messages.length === 1 ? 'entry' : 'entries'}
+          in {counted(told.messages.length, 'entry', 'entries')}
           {first?.timestamp !== undefined && (
             <>
               , the first <Age at={first.timestamp} /> ago

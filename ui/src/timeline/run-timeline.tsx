@@ -1,6 +1,7 @@
 import { useMemo, type ReactNode } from 'react';
 import type { Bead, Schemas } from '../api/types.js';
 import { useNow } from '../lib/clock.js';
+import { counted } from '../lib/counted.js';
 import { useCityList } from '../live/use-list.js';
 import { Empty, Problem } from '../parts/basics.js';
 import { Loading } from '../parts/page.js';
@@ -43,7 +44,14 @@ export function RunTimeline({ city, run, steps, zoom, onZoom }: Props): ReactNod
   const to = isOver(run.status) ? Math.max(...times) : Math.max(now, ...times);
   return (
     <div className="flex flex-col gap-4">
-      <Chart lanes={lanes} from={from} to={to} zoom={zoom} onZoom={onZoom} label={`The steps of ${id} over time, ${lanes.length} lanes`} />
+      <Chart
+        lanes={lanes}
+        from={from}
+        to={to}
+        zoom={zoom}
+        onZoom={onZoom}
+        label={`The steps of ${id} over time, ${counted(lanes.length, 'lane')}`}
+      />
       {steps.length > LANES && (
         <p className="text-sm text-muted">
           The first {LANES} of {steps.length} steps are drawn.

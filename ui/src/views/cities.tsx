@@ -3,6 +3,7 @@ import { useEffect, useMemo, useState, useSyncExternalStore, type ReactNode } fr
 import { inCity, get, newKey, post, request } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
 import type { City, Schemas } from '../api/types.js';
+import { counted } from '../lib/counted.js';
 import { useKeys } from '../lib/keys.js';
 import { visible } from '../lib/text.js';
 import { useFleet, type CityNumbers } from '../live/overview.js';
@@ -86,7 +87,7 @@ function Numbers({ numbers: { sessions, ready, in_progress: going, unread, total
   const some = (n: number): string => (more === true ? `${n}+` : String(n));
   const open = Object.values(sessions).reduce((sum, one) => sum + one, 0);
   const words = [
-    open === 0 ? undefined : open === 1 ? '1 session' : `${open} sessions`,
+    open === 0 ? undefined : counted(open, 'session'),
     ready === 0 ? undefined : `${some(ready)} ready`,
     going === 0 ? undefined : `${some(going)} in progress`,
     unread === 0 ? undefined : `${some(unread)} unread mail`,
@@ -163,7 +164,7 @@ function CityRow({ city, numbers, asks: count }: RowProps): ReactNode {
         </State>
         {count > 0 && (
           <Link to="/" search={{ city: name }} className="text-sm font-medium text-accent underline">
-            {count === 1 ? '1 question' : `${count} questions`}
+            {counted(count, 'question')}
           </Link>
         )}
         <div className="flex flex-wrap gap-1.5">
@@ -195,8 +196,8 @@ function CityRow({ city, numbers, asks: count }: RowProps): ReactNode {
       {error !== undefined && <Problem error={error} />}
       {running && about !== undefined && (
         <div className="flex flex-wrap items-center gap-x-6 gap-y-1 border-t border-line pt-2 text-sm">
-          <span>{about.agent_count === 1 ? '1 agent' : `${about.agent_count} agents`}</span>
-          <span>{about.rig_count === 1 ? '1 rig' : `${about.rig_count} rigs`}</span>
+          <span>{counted(about.agent_count, 'agent')}</span>
+          <span>{counted(about.rig_count, 'rig')}</span>
           {about.provider !== undefined && <span>provider {about.provider}</span>}
           <State tone={about.suspended ? 'warn' : 'good'}>{about.suspended ? 'suspended' : 'agents may run'}</State>
           <Button className="ml-auto" not={operate} onClick={() => void suspend(!about.suspended)}>

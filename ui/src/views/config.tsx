@@ -3,6 +3,7 @@ import type { ReactNode } from 'react';
 import { get, getStamped, inCity, post, request } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
 import type { Schemas } from '../api/types.js';
+import { counted } from '../lib/counted.js';
 import { useKeys } from '../lib/keys.js';
 import { visible } from '../lib/text.js';
 import { Button, Problem, State } from '../parts/basics.js';
@@ -41,7 +42,7 @@ export function Config(): ReactNode {
       const more = warnings.length === 0 ? '' : `; ${warnings.join('; ')}`;
       return outcome === 'no_change'
         ? `The files say what counts already: revision ${revision}${more}`
-        : `Revision ${revision} counts: ${changed_total} keys have changed${more}`;
+        : `Revision ${revision} counts: ${changed_total === 1 ? '1 key has' : `${changed_total} keys have`} changed${more}`;
     });
   useKeys('Configuration', [{ keys: 'R', label: 'read the files again', run: reload }]);
   const config = reading.data?.body;
@@ -200,9 +201,9 @@ function Now({ city, config, not, onNetwork }: NowProps): ReactNode {
       {patches !== undefined && patches.agent_count + patches.provider_count + patches.rig_count > 0 && (
         <p className="text-sm">
           <Link to="/c/$city/patches" params={{ city }} className="text-accent underline">
-            {patches.agent_count + patches.provider_count + patches.rig_count} patches
+            {counted(patches.agent_count + patches.provider_count + patches.rig_count, 'patch', 'patches')}
           </Link>{' '}
-          change what packs bring.
+          to what packs bring.
         </p>
       )}
       <Warnings city={city} />

@@ -3,6 +3,7 @@ import { useMemo, useRef, useState, type ReactNode } from 'react';
 import { get, inCity } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
 import type { Schemas } from '../api/types.js';
+import { counted } from '../lib/counted.js';
 import { useKeys } from '../lib/keys.js';
 import { visible } from '../lib/text.js';
 import { done } from '../live/undo.js';
@@ -108,7 +109,7 @@ export function Formulas(): ReactNode {
             {one.errors !== undefined && one.errors.length > 0 ? (
               <State tone="bad">cannot be used</State>
             ) : (
-              <span className="text-sm tabular-nums text-muted">{one.run_count === 1 ? '1 run' : `${one.run_count} runs`}</span>
+              <span className="text-sm tabular-nums text-muted">{counted(one.run_count, 'run')}</span>
             )}
             <Button
               not={not ?? (one.errors !== undefined && one.errors.length > 0 ? one.errors[0] : undefined)}

@@ -3,6 +3,7 @@ import { useRef, type ReactNode } from 'react';
 import { get, inCity, newKey, post, Refusal } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
 import type { LoggedEvent, Schemas } from '../api/types.js';
+import { counted } from '../lib/counted.js';
 import { ago, visible } from '../lib/text.js';
 import { Age, Button, Empty, State, type Tone } from '../parts/basics.js';
 import { Told, useAct } from './admin/act.js';
@@ -110,7 +111,7 @@ export function Maintenance(): ReactNode {
                       {disk === 'ok' ? 'has room' : disk === 'warn' ? 'is filling' : 'is nearly full'}
                     </State>,
                   ],
-                  ['Store', store === undefined ? undefined : `${bytes(store.size_bytes)}, ${store.live_rows.toLocaleString()} rows`],
+                  ['Store', store === undefined ? undefined : `${bytes(store.size_bytes)}, ${counted(store.live_rows, 'row')}`],
                 ]}
               />
             </div>
@@ -153,9 +154,9 @@ function useWanted(city: string): { now: (signal: AbortSignal) => Promise<boolea
 function Cycle({ run }: { run: Run }): ReactNode {
   const { started_at, duration_s, cause, err, skipped, removed, before_bytes, after_bytes, stage, warnings } = run;
   const gone = [
-    removed.sessions > 0 ? `${removed.sessions} sessions` : '',
-    removed.runs > 0 ? `${removed.runs} runs` : '',
-    removed.folders > 0 ? `${removed.folders} folders` : '',
+    removed.sessions > 0 ? counted(removed.sessions, 'session') : '',
+    removed.runs > 0 ? counted(removed.runs, 'run') : '',
+    removed.folders > 0 ? counted(removed.folders, 'folder') : '',
   ].filter((one) => one !== '');
   return (
     <Row name={started_at}>

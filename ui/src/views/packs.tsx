@@ -3,6 +3,7 @@ import { useState, type ReactNode } from 'react';
 import { get, inCity, part, post, request } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
 import type { Schemas } from '../api/types.js';
+import { counted } from '../lib/counted.js';
 import { useKeys } from '../lib/keys.js';
 import { visible } from '../lib/text.js';
 import { Button, Confirm, Empty } from '../parts/basics.js';
@@ -40,7 +41,7 @@ export function Packs(): ReactNode {
   const install = (): void =>
     void act.run('install', async () => {
       const { changed, pins } = await post<Schemas['PackInstallBody']>(inCity(city, 'packs/install'));
-      return changed ? `${pins.length} pins are written anew` : 'Everything is there as it is pinned';
+      return changed ? `${counted(pins.length, 'pin is', 'pins are')} written anew` : 'Everything is there as it is pinned';
     });
   useKeys('Packs', [
     ...(not === undefined ? [{ keys: 'c', label: 'import a pack', run: () => add(true) }] : []),

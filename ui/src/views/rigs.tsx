@@ -80,7 +80,9 @@ export function Rigs(): ReactNode {
     void act.run(`restart ${name}`, async () => {
       const { killed, failed } = await post<Schemas['RigActionBody']>(inCity(city, `rig/${part(name)}/restart`));
       const late = failed ?? [];
-      return `${killed?.length ?? 0} processes have ended and are started again${late.length === 0 ? '' : `; not yet: ${late.join(', ')}`}`;
+      const ended = killed?.length ?? 0;
+      const told = ended === 1 ? '1 process has ended and is started again' : `${ended} processes have ended and are started again`;
+      return `${told}${late.length === 0 ? '' : `; not yet: ${late.join(', ')}`}`;
     });
   const edited = reading.data?.rigs.find(({ name }) => name === edit);
   return (

@@ -3,6 +3,7 @@ import { lazy, Suspense, useMemo, useState, type ReactNode } from 'react';
 import { get, inCity, newKey, part, post } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
 import type { Schemas } from '../api/types.js';
+import { counted } from '../lib/counted.js';
 import { useKeys } from '../lib/keys.js';
 import { failureOf, isDone } from '../lib/run-end.js';
 import { visible } from '../lib/text.js';
@@ -203,7 +204,7 @@ function Steps({ city, steps }: { city: string; steps: readonly Step[] }): React
                 step.needs.length === 0 || isOver(step.status) ? undefined : `after ${step.needs.join(', ')}`,
                 step.units === undefined
                   ? undefined
-                  : `${step.units.filter(({ status }) => status !== 'active').length} of ${step.units.length} units over`,
+                  : `${step.units.filter(({ status }) => status !== 'active').length} of ${counted(step.units.length, 'unit')} over`,
               ]
                 .filter((one) => one !== undefined)
                 .map((one) => visible(one!))

@@ -3,6 +3,7 @@ import type { ReactNode } from 'react';
 import { get } from '../api/client.js';
 import { useSigning } from '../api/info.js';
 import type { Schemas } from '../api/types.js';
+import { counted } from '../lib/counted.js';
 import { visible } from '../lib/text.js';
 import { Empty, State, type Tone } from '../parts/basics.js';
 import { Ago, Facts, Frame, Row, Rows, Section, Shown } from './admin/frame.js';
@@ -98,7 +99,7 @@ function OneRunner({ runner }: { runner: Runner }): ReactNode {
           className="h-3 w-40 max-w-full"
         />
         <span className="tabular-nums">
-          {sessions} of {capacity} sessions, {live} answer
+          {sessions} of {counted(capacity, 'session')}, {counted(live, 'answers', 'answer')}
         </span>
       </div>
       <Facts

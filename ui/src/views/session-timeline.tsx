@@ -2,6 +2,7 @@ import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { useMemo, type ReactNode } from 'react';
 import type { LoggedEvent } from '../api/types.js';
 import { useNow } from '../lib/clock.js';
+import { counted } from '../lib/counted.js';
 import { useKeys } from '../lib/keys.js';
 import { lasts } from '../lib/lasts.js';
 import { useCityList } from '../live/use-list.js';
@@ -76,7 +77,7 @@ export function SessionTimeline(): ReactNode {
             from={begin}
             to={end}
             zoom={from === undefined || to === undefined ? undefined : { from: Number(from), to: Number(to) }}
-            label={`${turns.spans.length} turns and ${asked.length} questions of ${id}`}
+            label={`${counted(turns.spans.length, 'turn')} and ${counted(asked.length, 'question')} of ${id}`}
             onZoom={(next) =>
               void navigate({
                 search: next === undefined ? {} : { from: String(Math.round(next.from)), to: String(Math.round(next.to)) },

@@ -4,6 +4,7 @@ import { get, inCity, newKey, part, post } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
 import type { Schemas, Session } from '../api/types.js';
 import { useStreamState, wordsOf } from '../app/connection.js';
+import { counted } from '../lib/counted.js';
 import { useKeys } from '../lib/keys.js';
 import { useMoves } from '../lib/moves.js';
 import { idOf } from '../lib/mutes.js';
@@ -259,7 +260,7 @@ function Header({ city, id, session, thinking, activity, asks, agents, onAgent, 
         </Button>
         {agents.length > 0 && (
           <select aria-label="Sub-agents" value="" onChange={(event) => onAgent(event.target.value)} className="field w-auto max-w-40">
-            <option value="">{agents.length === 1 ? '1 sub-agent' : `${agents.length} sub-agents`}</option>
+            <option value="">{counted(agents.length, 'sub-agent')}</option>
             {agents.map((agent) => (
               <option key={agent} value={agent}>
                 {agent}

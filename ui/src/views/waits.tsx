@@ -3,6 +3,7 @@ import { useRef, useState, type ReactNode } from 'react';
 import { get, inCity, newKey, part, post } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
 import type { Schemas } from '../api/types.js';
+import { counted } from '../lib/counted.js';
 import { useKeys } from '../lib/keys.js';
 import { idsIn, visible } from '../lib/text.js';
 import { useWishes } from '../lib/wishes.js';
@@ -126,7 +127,7 @@ export function Waits(): ReactNode {
               <span className="flex items-center gap-2 text-sm text-muted">
                 {one.kind === 'manual'
                   ? 'until it is told'
-                  : `${one.dep_mode === 'any' ? 'any of' : ''} ${(one.dep_ids ?? []).length} ${(one.dep_ids ?? []).length === 1 ? 'bead' : 'beads'}`}
+                  : `${one.dep_mode === 'any' ? 'any of' : ''} ${counted((one.dep_ids ?? []).length, 'bead')}`}
                 {' · '}
                 <Age at={one.created_at} />
               </span>

@@ -2,6 +2,7 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { get, inCity } from '../../api/client.js';
 import type { Schemas } from '../../api/types.js';
+import { counted } from '../../lib/counted.js';
 import { visible } from '../../lib/text.js';
 import { Age, Button, Empty } from '../../parts/basics.js';
 import { More, Row, Rows, Shown } from '../admin/frame.js';
@@ -50,7 +51,7 @@ export function Revisions({ city }: { city: string }): ReactNode {
             </section>
           )}
           <div className="flex flex-wrap items-center gap-3">
-            <span className="text-sm text-muted">{total === 1 ? '1 revision' : `${total} revisions`}</span>
+            <span className="text-sm text-muted">{total !== undefined && counted(total, 'revision')}</span>
             <Button className="ml-auto" onClick={() => show({ revision: FILES, against: String(items[0]?.revision ?? 1) })}>
               Compare with the files on the disk
             </Button>
@@ -75,7 +76,7 @@ export function Revisions({ city }: { city: string }): ReactNode {
                         search={{ tab: 'revisions', revision: String(one.revision) }}
                         className="text-accent underline"
                       >
-                        {one.changed_total === 1 ? '1 key' : `${one.changed_total} keys`}
+                        {counted(one.changed_total, 'key')}
                       </Link>
                     )}
                   </span>

@@ -2,6 +2,7 @@ import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useState, type ReactNode } from 'react';
 import { get, inCity } from '../../api/client.js';
 import type { Schemas } from '../../api/types.js';
+import { counted } from '../../lib/counted.js';
 import { useLeaving } from '../../lib/leaving.js';
 import { visible } from '../../lib/text.js';
 import { Button, Empty } from '../../parts/basics.js';
@@ -64,7 +65,7 @@ export function ConfigValues({ city }: { city: string }): ReactNode {
           return (
             <>
               <p className="flex flex-wrap items-center gap-2 text-sm text-muted">
-                {rows.length === total ? total : `${rows.length} of ${total}`} values in
+                {rows.length === total ? counted(total, 'value') : `${rows.length} of ${counted(total, 'value')}`} in
                 <select
                   aria-label="File"
                   value={file}

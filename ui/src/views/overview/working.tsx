@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { Session } from '../../api/types.js';
+import { counted } from '../../lib/counted.js';
 import { visible } from '../../lib/text.js';
 import { useAsking } from '../../live/asking.js';
 import { Age, Problem } from '../../parts/basics.js';
@@ -28,7 +29,7 @@ export function Working({ city, sessions, total, error }: WorkingProps): ReactNo
       title="Who works on what"
       aside={
         <Link to="/c/$city/sessions" params={{ city }} className="text-accent underline">
-          {total === 1 ? '1 session' : `${total} sessions`}
+          {counted(total, 'session')}
         </Link>
       }
     >

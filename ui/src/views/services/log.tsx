@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState, type ReactNode } from 'react';
 import { inCity, part } from '../../api/client.js';
 import { useStreamState, wordsOf } from '../../app/connection.js';
+import { counted } from '../../lib/counted.js';
 import { plain, visible } from '../../lib/text.js';
 import { onFrame } from '../../live/frame.js';
 import { hub } from '../../live/hub.js';
@@ -61,10 +62,10 @@ export function Log({ city, service }: { city: string; service: string }): React
     <div className="flex flex-col gap-1.5">
       <div className="flex items-center gap-3 text-xs">
         <State tone={tone}>{text}</State>
-        <span className="text-muted">the newest {lines.length} lines</span>
+        <span className="text-muted">the newest {lines.length === 1 ? 'line' : `${lines.length} lines`}</span>
         {unseen > 0 && (
           <Button className="ml-auto" onClick={toEnd}>
-            {unseen === 1 ? '1 new line' : `${unseen} new lines`}
+            {counted(unseen, 'new line')}
           </Button>
         )}
         {stream?.kind === 'paused' && <Button onClick={() => hub.resume(url)}>Go on</Button>}

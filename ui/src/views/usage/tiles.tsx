@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
 import type { Schemas } from '../../api/types.js';
 import { dollars, short } from '../admin/units.js';
+import { counted } from '../../lib/counted.js';
 
 type Totals = Schemas['UsageTotals'];
 
@@ -20,8 +21,7 @@ export const Tiles = ({ tiles }: { tiles: readonly (readonly [name: string, tota
         <dd>
           <p className="text-xl font-semibold tabular-nums">{dollars(totals.cost_usd_estimate)}</p>
           <p className="text-xs text-muted">
-            {short(tokensOf(totals))} tokens, {short(totals.cache_read_tokens)} from cache, {totals.invocations}{' '}
-            {totals.invocations === 1 ? 'turn' : 'turns'} with usage
+            {short(tokensOf(totals))} tokens, {short(totals.cache_read_tokens)} from cache, {counted(totals.invocations, 'turn')} with usage
             {totals.unpriced > 0 && `, ${totals.unpriced} of them without a price`}
           </p>
         </dd>
