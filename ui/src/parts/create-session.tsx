@@ -3,6 +3,7 @@ import { useEffect, useState, type ReactNode } from 'react';
 import { get, inCity, post } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
 import type { Schemas } from '../api/types.js';
+import { startable } from '../lib/agent-start.js';
 import { useHere } from '../lib/here.js';
 import { useWishes } from '../lib/wishes.js';
 import { follow, tellOf, whyOf } from '../live/operations.js';
@@ -15,7 +16,7 @@ function useCandidates(city: string): readonly (readonly [kind: 'agent' | 'provi
     const stop = new AbortController();
     const { signal } = stop;
     void Promise.all([
-      get<{ items: { name: string }[] | null }>(inCity(city, 'agents'), { signal }).catch(() => ({ items: [] })),
+      get<{ items: { name: string; pool?: string }[] | null }>(inCity(city, 'agents'), { signal }).catch(() => ({ items: [] })),
       get<Schemas['ProviderPublicListBody']>(inCity(city, 'providers/public'), { signal }).catch(() => ({ items: [] })),
       get<Schemas['CityGetResponse']>(inCity(city), { signal }).catch(() => undefined),
     ]).then(([agents, providers, about]) => {
@@ -23,7 +24,7 @@ function useCandidates(city: string): readonly (readonly [kind: 'agent' | 'provi
       const bare = [...providers.items].sort((a, b) => Number(b.name === about?.provider) - Number(a.name === about?.provider));
       setFound([
         ...bare.map(({ name, display_name }) => ['provider', name, display_name ?? name] as const),
-        ...(agents.items ?? []).map(({ name }) => ['agent', name, name] as const),
+        ...startable(agents.items ?? []).map((name) => ['agent', name, name] as const),
       ]);
     });
     return () => stop.abort();

@@ -4,6 +4,7 @@ import { get, inCity, post, request } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
 import type { LoggedEvent, Schemas } from '../api/types.js';
 import { agentPath } from '../lib/agent-path.js';
+import { startOf, startWords } from '../lib/agent-start.js';
 import { switchOf, switchWords } from '../lib/agent-switch.js';
 import { useHere } from '../lib/here.js';
 import { useKeys } from '../lib/keys.js';
@@ -63,24 +64,25 @@ export function AgentPage(): ReactNode {
         );
       },
     );
+  const started = agent === undefined ? name : startOf(agent);
   const start = (): void =>
     act(
       async () => {
         const isStillHere = here();
-        const { request_id } = await wishes.send(['start', city, name], (idempotencyKey) =>
-          post<{ request_id: string }>(inCity(city, 'sessions'), { kind: 'agent', name }, { idempotencyKey }),
+        const { request_id } = await wishes.send(['start', city, started], (idempotencyKey) =>
+          post<{ request_id: string }>(inCity(city, 'sessions'), { kind: 'agent', name: started }, { idempotencyKey }),
         );
-        const end = await follow(`Start a session of ${name}`, request_id);
+        const end = await follow(`Start a session of ${started}`, request_id);
         if (end.type === 'request.failed') throw new Error(whyOf(end));
         const { id } = end.payload.session as { id: string };
         if (!isStillHere()) return tellOf(request_id);
         void navigate({ to: '/c/$city/sessions/$id', params: { city, id } });
       },
       undefined,
-      `start ${city}/${name}`,
+      `start ${city}/${started}`,
     );
   useKeys('This agent', [
-    ...(agent === undefined || not !== undefined || busy ? [] : [{ keys: 'c', label: 'new session of it', run: start }]),
+    ...(agent === undefined || not !== undefined || busy ? [] : [{ keys: 'c', label: startWords(agent).toLowerCase(), run: start }]),
     { keys: 'u', label: 'back to the agents', run: () => void navigate({ to: '/c/$city/agents', params: { city }, search: {} }) },
   ]);
   return (
@@ -112,7 +114,7 @@ export function AgentPage(): ReactNode {
               </Button>
             )}
             <Button look="primary" hotkey="c" not={not} disabled={busy} onClick={start}>
-              New session
+              {startWords(agent)}
             </Button>
           </>
         )
