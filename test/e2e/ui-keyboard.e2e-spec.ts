@@ -209,6 +209,38 @@ described('the keyboard alone', () => {
     await page.locator('[data-row="workspace.provider"]').waitFor();
   });
 
+  it('is where a pane was opened once that is closed, and at the row where the keys have gone on to', async () => {
+    const title = (n: number): string => `Convoy ${n}`;
+    for (const n of [1, 2]) expect((await a.post(`${city}/convoys`, { title: title(n), items: [] })).status).toBeLessThan(300);
+    await press('Escape', 'g', 'o');
+    await page.locator('[data-convoy]').nth(1).waitFor();
+    const pane = page.getByRole('complementary');
+    const heading = (name: string) => pane.getByRole('heading', { name });
+    // The newest is the first.
+    await page.locator('[data-convoy]').first().getByRole('button').focus();
+    await press('Enter');
+    await heading(title(2)).waitFor();
+    await press('j');
+    await heading(title(1)).waitFor();
+    await reach('Close the convoy');
+    await press('Escape');
+    await pane.waitFor({ state: 'detached' });
+    expect(await focused()).toContain(title(1));
+    await press('k', 'Enter');
+    await heading(title(2)).waitFor();
+    await press('Escape');
+    // The rows of this list come and go: it has the focus as a whole.
+    await press('g', 'b');
+    await page.locator('[data-bead]').first().waitFor();
+    await page.locator('[data-bead]').first().getByRole('button').focus();
+    await press('Enter');
+    await page.locator('[data-bead-pane]').waitFor();
+    await reach('Close the bead');
+    await press('Enter');
+    await pane.waitFor({ state: 'detached' });
+    expect(await focused()).toBe('Beads');
+  });
+
   it('goes where it is told to, with something typed that was not asked for yet', async () => {
     // The view is on its way for longer than somebody is waited for to type on.
     await page.route(/\/rigs[^/]*\.js$/, async (route) => {

@@ -2,6 +2,7 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import { memo, useEffect, useMemo, useRef, useState, type ReactNode } from 'react';
 import type { Bead } from '../api/types.js';
 import { columnsOf, neighborOf, type Column } from '../lib/bead-columns.js';
+import { focusAlong } from '../lib/focus-back.js';
 import { useKeys } from '../lib/keys.js';
 import { extend, toggle, type Selection } from '../lib/selection.js';
 import { visible } from '../lib/text.js';
@@ -30,6 +31,7 @@ export function BeadBoard({ rows, status, open, onOpen, selection, onSelect }: B
     const next = neighborOf(columns, here, across, down);
     if (next === undefined) return;
     choose(next);
+    focusAlong();
     if (open !== undefined) onOpen(next, true);
   };
   const mark = (id: string, range: boolean): void => {

@@ -1,6 +1,7 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { memo, useCallback, useLayoutEffect, useMemo, useRef, useState, type ReactNode } from 'react';
 import type { Bead } from '../api/types.js';
+import { focusAlong } from '../lib/focus-back.js';
 import { useKeys } from '../lib/keys.js';
 import { extend, toggle, type Selection } from '../lib/selection.js';
 import { movedBy } from '../lib/still.js';
@@ -57,6 +58,7 @@ export function BeadTable({ rows, ids, label, open, onOpen, selection, onSelect,
     if (row === undefined) return;
     choose(row.id);
     virtual.scrollToIndex(next);
+    focusAlong();
     if (mark) onSelect(extend(selection.anchor === undefined ? toggle(selection, ids[at]!) : selection, ids, row.id));
     else if (open !== undefined) onOpen(row.id, true);
   };

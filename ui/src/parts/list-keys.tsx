@@ -1,4 +1,5 @@
 import { useState } from 'react';
+import { focusAlong } from '../lib/focus-back.js';
 import { useKeys } from '../lib/keys.js';
 
 /** `j`, `k`, `o`, Enter and Escape in a list of things with ids, of which one may be open beside it. Gives the one that the keys are at. */
@@ -15,6 +16,7 @@ export function useListKeys(
     if (next === undefined) return;
     choose(next);
     document.querySelector(`[data-row="${CSS.escape(next)}"]`)?.scrollIntoView({ block: 'nearest' });
+    focusAlong(next);
     if (open !== undefined) pick(next, true);
   };
   useKeys(name, [

@@ -4,6 +4,7 @@ import { streamOf } from '../live/use-list.js';
 import { Problem } from './basics.js';
 import { CityPaused } from './city-paused.js';
 import { WhileRunning } from './city-stopped.js';
+import { Pane } from './pane.js';
 
 interface PageProps {
   readonly city: string;
@@ -16,12 +17,26 @@ interface PageProps {
   /** The thing that is open beside the list; below 1024 px it is there alone. */
   readonly pane?: ReactNode;
   readonly paneLabel?: string;
+  /** The row that it shows. */
+  readonly paneRow?: string | undefined;
   readonly width?: 'narrow' | 'wide';
   readonly children: ReactNode;
 }
 
 /** A view of a city: its head, what is in it, and what is open beside it. A city that does not run says so instead. */
-export function CityPage({ city, title, count, tools, error, onRetry, pane, paneLabel, width = 'wide', children }: PageProps): ReactNode {
+export function CityPage({
+  city,
+  title,
+  count,
+  tools,
+  error,
+  onRetry,
+  pane,
+  paneLabel = '',
+  paneRow,
+  width = 'wide',
+  children,
+}: PageProps): ReactNode {
   const stream = useStreamState(streamOf(city));
   return (
     <WhileRunning city={city} title={title}>
@@ -43,9 +58,9 @@ export function CityPage({ city, title, count, tools, error, onRetry, pane, pane
           </div>
         </div>
         {pane !== undefined && (
-          <aside aria-label={paneLabel} className="w-full overflow-auto border-l border-line bg-panel lg:w-[30rem] xl:w-[36rem]">
+          <Pane label={paneLabel} row={paneRow}>
             {pane}
-          </aside>
+          </Pane>
         )}
       </div>
     </WhileRunning>

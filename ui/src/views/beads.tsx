@@ -21,6 +21,7 @@ import { CityPaused } from '../parts/city-paused.js';
 import { WhileRunning } from '../parts/city-stopped.js';
 import { countOf, Which } from '../parts/list-view.js';
 import { Loading } from '../parts/page.js';
+import { Pane } from '../parts/pane.js';
 
 const TYPING_MS = 250;
 const VIEWS = [
@@ -150,9 +151,9 @@ export function Beads(): ReactNode {
           <Bulk city={city} beads={chosen} onClear={() => mark(NOTHING)} />
         </section>
         {open !== undefined && (
-          <aside aria-label={`Bead ${open}`} className="w-full overflow-auto border-l border-line bg-panel lg:w-[30rem] xl:w-[36rem]">
+          <Pane label={`Bead ${open}`}>
             <BeadPane key={open} city={city} id={open} known={wholeOf(list.get(open))} onClose={() => show(undefined)} />
-          </aside>
+          </Pane>
         )}
         {creating !== undefined && (
           <Modal title={`New bead in ${city}`} onClose={() => create(false)} wide>

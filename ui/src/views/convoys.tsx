@@ -80,6 +80,7 @@ export function Convoys(): ReactNode {
       onRetry={() => void list.read()}
       pane={open === undefined ? undefined : <ConvoyPane key={open} city={city} id={open} onClose={() => pick(undefined)} />}
       paneLabel={`Convoy ${open ?? ''}`}
+      paneRow={open}
       tools={
         <>
           <Which

@@ -96,6 +96,7 @@ export function Mail(): ReactNode {
         )
       }
       paneLabel="The thread"
+      paneRow={thread}
       tools={
         <>
           <Which

@@ -14,6 +14,7 @@ import { Bulk } from '../parts/bulk.js';
 import { WhileRunning } from '../parts/city-stopped.js';
 import { countOf } from '../parts/list-view.js';
 import { Loading } from '../parts/page.js';
+import { Pane } from '../parts/pane.js';
 
 const MOST = 1000;
 const NONE: readonly Bead[] = [];
@@ -121,7 +122,7 @@ export function Ready(): ReactNode {
           <Bulk city={city} beads={chosen} onClear={() => mark(NOTHING)} />
         </section>
         {open !== undefined && (
-          <aside aria-label={`Bead ${open}`} className="w-full overflow-auto border-l border-line bg-panel lg:w-[30rem] xl:w-[36rem]">
+          <Pane label={`Bead ${open}`}>
             <BeadPane
               key={open}
               city={city}
@@ -129,7 +130,7 @@ export function Ready(): ReactNode {
               known={wholeOf(rows.find(({ id }) => id === open))}
               onClose={() => show(undefined)}
             />
-          </aside>
+          </Pane>
         )}
       </div>
     </WhileRunning>

@@ -21,6 +21,7 @@ import { Composer } from '../parts/composer.js';
 import { copyEntry } from '../parts/copy.js';
 import { FindBar, useEntryOfAddress, useTranscriptSearch } from '../parts/transcript-search.js';
 import { Icon } from '../parts/icons.js';
+import { Pane } from '../parts/pane.js';
 import { Queue, useQueue } from '../parts/queue.js';
 import { SessionActions } from '../parts/session-actions.js';
 import { nameOf, SessionState } from '../parts/session-state.js';
@@ -188,9 +189,9 @@ function Talk({ city, id, thinking }: TalkProps): ReactNode {
         </div>
       </div>
       {agent !== undefined && (
-        <aside aria-label={`Sub-agent ${agent}`} className="w-full overflow-auto border-l border-line bg-panel lg:w-[28rem]">
+        <Pane label={`Sub-agent ${agent}`} narrow>
           <SubAgent city={city} session={id} agent={agent} onClose={() => showAgent(undefined)} />
-        </aside>
+        </Pane>
       )}
     </div>
   );
