@@ -336,12 +336,20 @@ described("the operator's page", () => {
     const told = page.waitForRequest((request) => new URL(request.url()).pathname === '/v0/info');
     await going.stop();
     await page.locator('[data-connection="Reconnecting"]').first().waitFor({ state: 'attached' });
+    // Whatever somebody looks at meanwhile says of when it is.
+    await page.locator('[data-as-of]').first().waitFor();
+    for (const view of ['Inbox', 'Beads']) {
+      await page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: view }).first().click();
+      await page.getByRole('heading', { name: view, level: 1 }).waitFor();
+      await page.locator('[data-as-of]').first().waitFor();
+    }
     for (let i = 0; i < 5; i++) await a.post(`${city}/beads`, { title: `Made meanwhile ${i}` });
     const { body: before } = await a.get(`${city}/beads?limit=1000`);
     const [first] = before.items as { id: string }[];
     await a.post(`${city}/bead/${first!.id}/close`, {});
     const again = await stack.add('api', { port });
     await page.locator('[data-connection="Live"]').first().waitFor({ state: 'attached' });
+    await page.locator('[data-as-of]').waitFor({ state: 'detached' });
     // What its key may is asked once more.
     await told;
     await a.post(`${city}/beads`, { title: 'Made afterwards' });

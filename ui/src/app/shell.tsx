@@ -12,6 +12,7 @@ import { useWaiting } from '../live/waiting.js';
 import { Button, Problem } from '../parts/basics.js';
 import { Views } from '../parts/city-stopped.js';
 import { copyAddress } from '../parts/copy.js';
+import { Away } from './away.js';
 import { BottomBar, More, Rail, TopBar } from './bars.js';
 import { KeysHelp } from './keys-help.js';
 import { Operations } from './operations.js';
@@ -83,6 +84,7 @@ export function Shell(): ReactNode {
             </Views>
           </Leaving>
         </main>
+        <Away city={here} />
       </div>
       <BottomBar city={city} count={count} onMore={() => setMore(true)} />
       <p role="status" className="sr-only">

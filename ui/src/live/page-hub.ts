@@ -28,6 +28,8 @@ type OnKey = (key: string | null, first: boolean, out: string | undefined) => vo
 export class PageHub {
   readonly #subscribers = new Map<string, Map<Subscriber, boolean>>();
   readonly #states = new Map<string, StreamState>();
+  /** When each has said something last: what was learnt from it is as of then. */
+  readonly #heardAt = new Map<string, number>();
   /** Those that another one is opening in the place of one that was live. */
   readonly #moving = new Set<string>();
   readonly #link: Link;
@@ -109,6 +111,7 @@ export class PageHub {
       if (all.size > 0) return;
       this.#subscribers.delete(url);
       this.#states.delete(url);
+      this.#heardAt.delete(url);
       this.#moving.delete(url);
       this.#send({ t: 'leave', url });
     };
@@ -123,6 +126,11 @@ export class PageHub {
     return this.#states.get(url);
   }
 
+  /** By the clock of this browser; undefined before its first word. */
+  heardAt(url: string): number | undefined {
+    return this.#heardAt.get(url);
+  }
+
   #send(message: Up): void {
     this.#link.send(message);
   }
@@ -132,7 +140,8 @@ export class PageHub {
     if (message.t === 'key') return this.#told(message);
     const all = this.#subscribers.get(message.url);
     if (all === undefined) return;
-    if (message.t === 'state') {
+    if (message.t !== 'state') this.#heardAt.set(message.url, Date.now());
+    else {
       if (message.state.kind === 'connecting' && this.#moving.has(message.url)) return;
       this.#moving.delete(message.url);
       this.#states.set(message.url, message.state);

@@ -13,6 +13,7 @@ import { useNow } from '../lib/clock.js';
 import { blockKeys, Instead, shownKeys } from '../lib/keys.js';
 import { serviceClock } from '../lib/service-clock.js';
 import { ago } from '../lib/text.js';
+import { AsOf } from './as-of.js';
 
 const LOOK = {
   plain: 'border-line bg-panel text-ink hover:bg-raised',
@@ -165,8 +166,15 @@ export function Field({ label, hint, children }: FieldProps): ReactNode {
   );
 }
 
+interface ProblemProps {
+  readonly error: unknown;
+  readonly onRetry?: () => void;
+  /** Of when it is what stands there all the same. */
+  readonly asOf?: number | undefined;
+}
+
 /** What the service refuses: its words, and the number under which its log has it. */
-export function Problem({ error, onRetry }: { error: unknown; onRetry?: () => void }): ReactNode {
+export function Problem({ error, onRetry, asOf }: ProblemProps): ReactNode {
   if (error === undefined || error === null) return null;
   const { requestId, errors } = error instanceof Refusal ? error : { requestId: undefined, errors: [] };
   return (
@@ -179,6 +187,7 @@ export function Problem({ error, onRetry }: { error: unknown; onRetry?: () => vo
         {errors.length > 0 && `: ${errors.map(({ location, message }) => `${location ?? ''} ${message ?? ''}`.trim()).join(', ')}`}
       </span>
       {requestId !== undefined && <code className="text-xs">{requestId}</code>}
+      {asOf !== undefined && <AsOf at={asOf} />}
       {onRetry !== undefined && <Button onClick={onRetry}>Try again</Button>}
     </div>
   );

@@ -14,6 +14,8 @@ interface PageProps {
   readonly tools?: ReactNode;
   readonly error?: unknown;
   readonly onRetry?: () => void;
+  /** Of when it is what is shown beside an error. */
+  readonly asOf?: number | undefined;
   /** The thing that is open beside the list; below 1024 px it is there alone. */
   readonly pane?: ReactNode;
   readonly paneLabel?: string;
@@ -31,6 +33,7 @@ export function CityPage({
   tools,
   error,
   onRetry,
+  asOf,
   pane,
   paneLabel = '',
   paneRow,
@@ -53,7 +56,7 @@ export function CityPage({
               {tools !== undefined && <div className="ml-auto flex flex-wrap items-center gap-2">{tools}</div>}
             </header>
             {stream?.kind === 'paused' && <CityPaused city={city} />}
-            {error !== undefined && <Problem error={error} {...(onRetry === undefined ? {} : { onRetry })} />}
+            {error !== undefined && <Problem error={error} asOf={asOf} {...(onRetry === undefined ? {} : { onRetry })} />}
             {children}
           </div>
         </div>

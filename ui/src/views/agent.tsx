@@ -19,6 +19,7 @@ import { useCityList } from '../live/use-list.js';
 import { kinds, useCityRead } from '../live/use-read.js';
 import { useActing } from '../parts/acting.js';
 import { AgentState } from '../parts/agent-state.js';
+import { oldSince } from '../parts/as-of.js';
 import { Age, Button, Confirm, Empty, Problem, State } from '../parts/basics.js';
 import { AgentLink, BeadLink } from '../parts/links.js';
 import { CityPage, Fact, Facts, Loading, Rows, Tabs } from '../parts/page.js';
@@ -40,6 +41,7 @@ export function AgentPage(): ReactNode {
   const {
     data: agent,
     error,
+    asOf,
     again,
   } = useCityRead(
     city,
@@ -92,6 +94,7 @@ export function AgentPage(): ReactNode {
       count={agent === undefined ? undefined : <AgentState agent={agent} />}
       error={failed ?? error}
       onRetry={again}
+      asOf={oldSince({ error, asOf })}
       tools={
         agent !== undefined && (
           <>

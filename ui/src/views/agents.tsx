@@ -13,6 +13,7 @@ import { done } from '../live/undo.js';
 import { kinds, useCityRead } from '../live/use-read.js';
 import { useActing } from '../parts/acting.js';
 import { AgentState } from '../parts/agent-state.js';
+import { oldSince } from '../parts/as-of.js';
 import { Button, Field, Modal, Problem } from '../parts/basics.js';
 import { useListKeys } from '../parts/list-keys.js';
 import { countOf, Filter, Left, List, ListRow, Which } from '../parts/list-view.js';
@@ -28,7 +29,7 @@ export function Agents(): ReactNode {
   const { city } = useParams({ from: '/c/$city/agents' });
   const { q = '', running, new: creating } = useSearch({ from: '/c/$city/agents' });
   const navigate = useNavigate({ from: '/c/$city/agents' });
-  const { data, error, again } = useCityRead(
+  const { data, error, asOf, again } = useCityRead(
     city,
     `agents ${running ?? ''}`,
     (signal) => get<Schemas['ListBodyAgentResponse']>(inCity(city, 'agents'), { query: { limit: MOST, running }, signal }),
@@ -80,6 +81,7 @@ export function Agents(): ReactNode {
       count={data === undefined ? undefined : countOf(rows.length, data.total)}
       error={failed ?? error}
       onRetry={again}
+      asOf={oldSince({ error, asOf })}
       tools={
         <>
           <Which

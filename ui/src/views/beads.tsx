@@ -10,6 +10,7 @@ import { useLeaving } from '../lib/leaving.js';
 import { NOTHING, within } from '../lib/selection.js';
 import { beadsOf } from '../live/beads.js';
 import { streamOf, useCityList } from '../live/use-list.js';
+import { oldSince } from '../parts/as-of.js';
 import { Button, Empty, Modal, Problem } from '../parts/basics.js';
 import { BeadBoard } from '../parts/bead-board.js';
 import { BeadPane } from '../parts/bead-pane.js';
@@ -110,7 +111,7 @@ export function Beads(): ReactNode {
           </header>
           {snapshot.error !== undefined && (
             <div className="p-3">
-              <Problem error={snapshot.error} onRetry={() => void list.read()} />
+              <Problem error={snapshot.error} onRetry={() => void list.read()} asOf={oldSince(snapshot)} />
             </div>
           )}
           {stream?.kind === 'paused' && <CityPaused city={city} className="border-b border-line px-4 py-1.5" />}

@@ -9,6 +9,7 @@ import { visible } from '../lib/text.js';
 import { useFleet, type CityNumbers } from '../live/overview.js';
 import { asks, cities, readCities } from '../live/supervisor.js';
 import { follow } from '../live/operations.js';
+import { oldSince } from '../parts/as-of.js';
 import { Age, Button, Confirm, Empty, Modal, Problem, State } from '../parts/basics.js';
 import { CreateCity } from '../parts/create-city.js';
 import { FirstRun } from '../parts/first-run.js';
@@ -48,7 +49,7 @@ export function Cities(): ReactNode {
             New city
           </Button>
         </header>
-        {snapshot.error !== undefined && <Problem error={snapshot.error} onRetry={readCities} />}
+        {snapshot.error !== undefined && <Problem error={snapshot.error} onRetry={readCities} asOf={oldSince(snapshot)} />}
         {fleet.error !== undefined && <Problem error={fleet.error} onRetry={fleet.again} />}
         {fleet.data?.totals !== undefined && snapshot.total > 1 && (
           <p className="text-sm tabular-nums text-muted">

@@ -11,6 +11,7 @@ import { onFrame } from '../live/frame.js';
 import { LiveList, pageOf, type Answered } from '../live/list.js';
 import { Reader } from '../live/reader.js';
 import { useCityList, type Made } from '../live/use-list.js';
+import { oldSince } from '../parts/as-of.js';
 import { Age, Button, Field, Modal, Problem } from '../parts/basics.js';
 import { BeadState } from '../parts/bead-state.js';
 import { ConvoyPane } from '../parts/convoy-pane.js';
@@ -78,6 +79,7 @@ export function Convoys(): ReactNode {
       count={phase === 'first' ? undefined : countOf(rows.length, total, snapshot.least)}
       error={error}
       onRetry={() => void list.read()}
+      asOf={oldSince(snapshot)}
       pane={open === undefined ? undefined : <ConvoyPane key={open} city={city} id={open} onClose={() => pick(undefined)} />}
       paneLabel={`Convoy ${open ?? ''}`}
       paneRow={open}

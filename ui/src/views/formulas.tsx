@@ -8,6 +8,7 @@ import { useKeys } from '../lib/keys.js';
 import { visible } from '../lib/text.js';
 import { done } from '../live/undo.js';
 import { kinds, useCityRead } from '../live/use-read.js';
+import { oldSince } from '../parts/as-of.js';
 import { Button, State } from '../parts/basics.js';
 import { useListKeys } from '../parts/list-keys.js';
 import { countOf, Filter, List, ListRow } from '../parts/list-view.js';
@@ -20,7 +21,7 @@ export function Formulas(): ReactNode {
   const { city } = useParams({ from: '/c/$city/formulas' });
   const { q = '', new: creating } = useSearch({ from: '/c/$city/formulas' });
   const navigate = useNavigate({ from: '/c/$city/formulas' });
-  const { data, error, again } = useCityRead(
+  const { data, error, asOf, again } = useCityRead(
     city,
     'formulas',
     (signal) =>
@@ -60,6 +61,7 @@ export function Formulas(): ReactNode {
       count={data === undefined ? undefined : countOf(rows.length, data.total)}
       error={error}
       onRetry={again}
+      asOf={oldSince({ error, asOf })}
       tools={
         <>
           <Filter

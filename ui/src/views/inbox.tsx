@@ -18,6 +18,7 @@ import { asks, cities, readAsks, readCities } from '../live/supervisor.js';
 import { done } from '../live/undo.js';
 import { useWaiting } from '../live/waiting.js';
 import { useActing } from '../parts/acting.js';
+import { oldSince } from '../parts/as-of.js';
 import { AskCard } from '../parts/ask-card.js';
 import { AttentionList } from '../parts/attention.js';
 import { Button, Empty, Problem } from '../parts/basics.js';
@@ -163,7 +164,7 @@ export function Inbox(): ReactNode {
           </div>
         </header>
         <Muted muted={waiting.muted} shown={muted !== undefined} onShow={(on) => set({ muted: on ? '1' : undefined })} />
-        {snapshot.error !== undefined && <Problem error={snapshot.error} onRetry={readAsks} />}
+        {snapshot.error !== undefined && <Problem error={snapshot.error} onRetry={readAsks} asOf={oldSince(snapshot)} />}
         {failed !== undefined && <Problem error={failed} />}
         {drawn.map((ask, i) => {
           const same = groupOf(ask).length;
@@ -244,8 +245,12 @@ export function Inbox(): ReactNode {
             </p>
           </Empty>
         )}
-        {fleet.error !== undefined && snapshot.error === undefined && <Problem error={fleet.error} onRetry={readCities} />}
-        {kept.error !== undefined && snapshot.error === undefined && <Problem error={kept.error} onRetry={inbox.touch} />}
+        {fleet.error !== undefined && snapshot.error === undefined && (
+          <Problem error={fleet.error} onRetry={readCities} asOf={oldSince(fleet)} />
+        )}
+        {kept.error !== undefined && snapshot.error === undefined && (
+          <Problem error={kept.error} onRetry={inbox.touch} asOf={oldSince(kept)} />
+        )}
         {numbers.error !== undefined && snapshot.error === undefined && <Problem error={numbers.error} onRetry={numbers.again} />}
         {rest.length > 0 && <AttentionList items={rest} />}
       </div>

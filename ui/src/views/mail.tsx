@@ -9,6 +9,7 @@ import { useAgentNames } from '../live/agents.js';
 import { done } from '../live/undo.js';
 import { kinds, useCityRead } from '../live/use-read.js';
 import { useActing } from '../parts/acting.js';
+import { oldSince } from '../parts/as-of.js';
 import { Age, Button, Confirm, Modal } from '../parts/basics.js';
 import { Icon } from '../parts/icons.js';
 import { useListKeys } from '../parts/list-keys.js';
@@ -32,7 +33,7 @@ export function Mail(): ReactNode {
   const navigate = useNavigate({ from: '/c/$city/mail' });
   const names = useAgentNames(city);
   const query = { status, text, limit: MOST, ...(agent === 'all' ? {} : { agent }) };
-  const { data, error, again } = useCityRead(
+  const { data, error, asOf, again } = useCityRead(
     city,
     `mail ${JSON.stringify(query)}`,
     (signal) => get<Schemas['MailListBody']>(inCity(city, 'mail'), { query, signal }),
@@ -81,6 +82,7 @@ export function Mail(): ReactNode {
       count={data === undefined ? undefined : countOf(rows.length, data.total, data.total_is_estimate)}
       error={failed ?? error}
       onRetry={again}
+      asOf={oldSince({ error, asOf })}
       pane={
         thread === undefined ? undefined : (
           <MailThread

@@ -9,6 +9,7 @@ import { done } from '../live/undo.js';
 import { kinds, useCityRead } from '../live/use-read.js';
 import { lasts } from '../lib/lasts.js';
 import { useWishes } from '../lib/wishes.js';
+import { oldSince } from '../parts/as-of.js';
 import { Age, Button, Empty, Field, Modal, Problem, State } from '../parts/basics.js';
 import { AgentLink, RunLink } from '../parts/links.js';
 import { comesOf, OrderSwitch, OutcomeOf, Until } from '../parts/order-parts.js';
@@ -19,7 +20,7 @@ import { Code } from '../parts/tool.js';
 export function OrderPage(): ReactNode {
   const { city, name } = useParams({ from: '/c/$city/orders/$name' });
   const navigate = useNavigate();
-  const { data, error, again } = useCityRead(
+  const { data, error, asOf, again } = useCityRead(
     city,
     `order ${name}`,
     async (signal) => {
@@ -47,6 +48,7 @@ export function OrderPage(): ReactNode {
       count={order === undefined ? undefined : <State tone={order.enabled ? 'good' : 'quiet'}>{order.enabled ? 'on' : 'paused'}</State>}
       error={error}
       onRetry={again}
+      asOf={oldSince({ error, asOf })}
       tools={
         order !== undefined && (
           <>

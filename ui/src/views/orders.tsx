@@ -5,6 +5,7 @@ import type { Schemas } from '../api/types.js';
 import { useKeys } from '../lib/keys.js';
 import { visible } from '../lib/text.js';
 import { kinds, useCityRead } from '../live/use-read.js';
+import { oldSince } from '../parts/as-of.js';
 import { Age, State } from '../parts/basics.js';
 import { useListKeys } from '../parts/list-keys.js';
 import { countOf, Filter, List, ListRow } from '../parts/list-view.js';
@@ -16,7 +17,7 @@ export function Orders(): ReactNode {
   const { city } = useParams({ from: '/c/$city/orders' });
   const { q = '' } = useSearch({ from: '/c/$city/orders' });
   const navigate = useNavigate({ from: '/c/$city/orders' });
-  const { data, error, again } = useCityRead(
+  const { data, error, asOf, again } = useCityRead(
     city,
     'orders',
     (signal) => get<Schemas['OrderListBody']>(inCity(city, 'orders'), { query: { limit: 1000 }, signal }),
@@ -49,6 +50,7 @@ export function Orders(): ReactNode {
       count={data === undefined ? undefined : countOf(rows.length, all.length)}
       error={error ?? (data?.errors?.length ? new Error(data.errors.join('; ')) : undefined)}
       onRetry={again}
+      asOf={oldSince({ error, asOf })}
       tools={
         <Filter
           label="Filter orders"

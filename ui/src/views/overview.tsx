@@ -13,6 +13,7 @@ import { done } from '../live/undo.js';
 import { useCityList, type Made } from '../live/use-list.js';
 import { useCityRead } from '../live/use-read.js';
 import { useActing } from '../parts/acting.js';
+import { oldSince } from '../parts/as-of.js';
 import { Age, Button, Problem, State } from '../parts/basics.js';
 import { Card, CityPage, Loading } from '../parts/page.js';
 import { RefusedFiles } from '../parts/refused-files.js';
@@ -42,7 +43,7 @@ function newestOf(city: string): Made<LoggedEvent> {
 /** A city at a glance: its numbers, who works on what, what waits, and what happens. */
 export function Overview(): ReactNode {
   const { city } = useParams({ from: '/c/$city' });
-  const { data, error, again } = useCityRead(
+  const { data, error, asOf, again } = useCityRead(
     city,
     'overview',
     async (signal) => {
@@ -79,6 +80,7 @@ export function Overview(): ReactNode {
       title={city}
       error={failed ?? error}
       onRetry={again}
+      asOf={oldSince({ error, asOf })}
       tools={
         data !== undefined && (
           <>

@@ -7,6 +7,7 @@ import { useKeys } from '../lib/keys.js';
 import { NOTHING, within } from '../lib/selection.js';
 import { visible } from '../lib/text.js';
 import { kinds, useCityRead } from '../live/use-read.js';
+import { oldSince } from '../parts/as-of.js';
 import { Button, Empty, Problem } from '../parts/basics.js';
 import { BeadPane } from '../parts/bead-pane.js';
 import { BeadTable } from '../parts/bead-table.js';
@@ -26,7 +27,7 @@ export function Ready(): ReactNode {
   const navigate = useNavigate({ from: '/c/$city/ready' });
   const query = { routed_to: route, rig, limit: MOST, view: 'summary', ...(who === 'nobody' ? { unassigned: true } : {}) };
   // Which beads are ready follows from what others do: the service says it.
-  const { data, error, again } = useCityRead(
+  const { data, error, asOf, again } = useCityRead(
     city,
     JSON.stringify(query),
     async (signal) => {
@@ -99,7 +100,7 @@ export function Ready(): ReactNode {
           )}
           {error !== undefined && (
             <div className="p-3">
-              <Problem error={error} onRetry={again} />
+              <Problem error={error} onRetry={again} asOf={oldSince({ error, asOf })} />
             </div>
           )}
           {data === undefined && error === undefined && (

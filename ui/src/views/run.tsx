@@ -11,6 +11,7 @@ import { asTree } from '../lib/tree.js';
 import { loading } from '../lib/part.js';
 import { kinds, useCityRead } from '../live/use-read.js';
 import { useActing } from '../parts/acting.js';
+import { oldSince } from '../parts/as-of.js';
 import { Age, Button, Confirm } from '../parts/basics.js';
 import { AgentLink, BeadLink } from '../parts/links.js';
 import { CityPage, Fact, Facts, Loading, Progress, Tabs } from '../parts/page.js';
@@ -35,7 +36,7 @@ export function RunPage(): ReactNode {
   const navigate = useNavigate({ from: '/c/$city/runs/$id' });
   const tab: Tab = TABS.find(([one]) => one === asked)?.[0] ?? 'tree';
   const path = inCity(city, `runs/${part(id)}`);
-  const { data, error, again } = useCityRead(
+  const { data, error, asOf, again } = useCityRead(
     city,
     `run ${id}`,
     async (signal) => {
@@ -64,6 +65,7 @@ export function RunPage(): ReactNode {
       count={run === undefined ? undefined : <RunStateOf status={run.status} />}
       error={failed ?? error}
       onRetry={again}
+      asOf={oldSince({ error, asOf })}
       tools={
         run !== undefined && (
           <>

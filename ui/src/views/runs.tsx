@@ -6,6 +6,7 @@ import { useKeys } from '../lib/keys.js';
 import { isDone } from '../lib/run-end.js';
 import { visible } from '../lib/text.js';
 import { kinds, useCityRead } from '../live/use-read.js';
+import { oldSince } from '../parts/as-of.js';
 import { Age, Button } from '../parts/basics.js';
 import { useListKeys } from '../parts/list-keys.js';
 import { List, ListRow } from '../parts/list-view.js';
@@ -21,7 +22,7 @@ export function Runs(): ReactNode {
   const { city } = useParams({ from: '/c/$city/runs' });
   const { status } = useSearch({ from: '/c/$city/runs' });
   const navigate = useNavigate({ from: '/c/$city/runs' });
-  const { data, error, again } = useCityRead(
+  const { data, error, asOf, again } = useCityRead(
     city,
     'runs',
     (signal) => get<Schemas['RunsListOutputBody']>(inCity(city, 'runs'), { query: { limit: PAGE }, signal }),
@@ -49,6 +50,7 @@ export function Runs(): ReactNode {
       count={data === undefined ? undefined : total}
       error={error}
       onRetry={again}
+      asOf={oldSince({ error, asOf })}
       tools={
         <Button look="primary" hotkey="s" onClick={() => void navigate({ to: '/c/$city/formulas', params: { city } })}>
           Start one by a formula

@@ -6,6 +6,7 @@ import { counted } from '../lib/counted.js';
 import { useKeys } from '../lib/keys.js';
 import { lasts } from '../lib/lasts.js';
 import { useCityList } from '../live/use-list.js';
+import { oldSince } from '../parts/as-of.js';
 import { Empty } from '../parts/basics.js';
 import { Icon } from '../parts/icons.js';
 import { CityPage, Loading } from '../parts/page.js';
@@ -52,6 +53,7 @@ export function SessionTimeline(): ReactNode {
       title={`Session ${id} over time`}
       error={snapshot.error}
       onRetry={() => void list.read()}
+      asOf={oldSince(snapshot)}
       tools={
         <Link
           to="/c/$city/sessions/$id"

@@ -7,6 +7,7 @@ import { visible } from '../lib/text.js';
 import { useAsking } from '../live/asking.js';
 import { sessionsOf } from '../live/sessions.js';
 import { useCityList } from '../live/use-list.js';
+import { oldSince } from '../parts/as-of.js';
 import { Age, Button, Modal } from '../parts/basics.js';
 import { CreateSession } from '../parts/create-session.js';
 import { useListKeys } from '../parts/list-keys.js';
@@ -59,6 +60,7 @@ export function Sessions(): ReactNode {
       count={known ? countOf(rows.length, snapshot.total, snapshot.least) : undefined}
       error={snapshot.error}
       onRetry={() => void list.read()}
+      asOf={oldSince(snapshot)}
       tools={
         <>
           <Which

@@ -9,6 +9,7 @@ import { idsIn, visible } from '../lib/text.js';
 import { useWishes } from '../lib/wishes.js';
 import { kinds, useCityRead } from '../live/use-read.js';
 import { useActing } from '../parts/acting.js';
+import { oldSince } from '../parts/as-of.js';
 import { Age, Button, Confirm, Field, Modal, Problem, State, type Tone } from '../parts/basics.js';
 import { useListKeys } from '../parts/list-keys.js';
 import { List, ListRow, Which } from '../parts/list-view.js';
@@ -39,7 +40,7 @@ export function Waits(): ReactNode {
   const { state, wait, new: creating } = useSearch({ from: '/c/$city/waits' });
   const navigate = useNavigate({ from: '/c/$city/waits' });
   const query = { limit: MOST, ...(state === 'all' ? { all: true } : { state }) };
-  const { data, error, again } = useCityRead(
+  const { data, error, asOf, again } = useCityRead(
     city,
     `waits ${state ?? ''}`,
     (signal) => get<Schemas['WaitListBody']>(inCity(city, 'waits'), { query, signal }),
@@ -79,6 +80,7 @@ export function Waits(): ReactNode {
       count={data === undefined ? undefined : data.capped ? `the newest ${rows.length}` : rows.length}
       error={failed ?? error}
       onRetry={again}
+      asOf={oldSince({ error, asOf })}
       tools={
         <>
           <Which

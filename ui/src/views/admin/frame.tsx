@@ -102,12 +102,7 @@ export function Shown<T>({ of: { data, error, asOf, again }, children }: ShownPr
   if (data === undefined) return error === undefined ? <Waiting /> : <Problem error={error} onRetry={again} />;
   return (
     <>
-      {error !== undefined && (
-        <div className="flex flex-col gap-1">
-          <Problem error={error} onRetry={again} />
-          <p className="text-xs text-muted">What follows is as of {new Date(asOf).toLocaleTimeString()}.</p>
-        </div>
-      )}
+      {error !== undefined && <Problem error={error} onRetry={again} asOf={asOf} />}
       {children(data)}
     </>
   );
