@@ -2,6 +2,8 @@ import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useSigning } from '../api/info.js';
 import { forgetKey } from '../api/key.js';
+import { limitsOf } from '../lib/may.js';
+import { visible } from '../lib/text.js';
 import { toggleTheme, useDark } from '../lib/theme.js';
 import { Button, Modal } from '../parts/basics.js';
 import { Icon } from '../parts/icons.js';
@@ -29,14 +31,22 @@ const ViewLink = ({ view, city, className = ITEM }: { view: View; city: string |
   </Link>
 );
 
-/** Whose key it is, and its way out. */
+/** Whose key it is, what it is limited to, and its way out. */
 function SignOut({ className = '' }: { className?: string }): ReactNode {
   const signing = useSigning();
   const caller = signing.kind === 'in' ? signing.info.caller : undefined;
+  const limits = caller === undefined ? undefined : limitsOf(caller);
   return caller?.kind === 'key' ? (
     <div className={`flex items-center justify-between gap-2 px-2.5 text-xs text-muted ${className}`}>
-      <span className="truncate" title={caller.name}>
-        {caller.name}
+      <span className="min-w-0">
+        <span className="block truncate" title={caller.name}>
+          {visible(caller.name)}
+        </span>
+        {limits !== undefined && (
+          <span data-limits className="block truncate" title={limits}>
+            {visible(limits)}
+          </span>
+        )}
       </span>
       <Button look="quiet" className="shrink-0 whitespace-nowrap" onClick={forgetKey}>
         Sign out

@@ -1,0 +1,17 @@
+import { describe, expect, it } from '@jest/globals';
+import { limitsOf } from './may.js';
+
+const ALL = ['operate', 'configure', 'commands', 'audit'];
+
+describe('what a key is limited to', () => {
+  it('is said by what it may, and where', () => {
+    expect(limitsOf({ rights: [], cities: null })).toBe('reads only');
+    expect(limitsOf({ rights: ['operate'], cities: ['harbor', 'quay'] })).toBe('may operate in harbor, quay');
+    expect(limitsOf({ rights: ALL, cities: ['harbor'] })).toBe('in harbor');
+    expect(limitsOf({ rights: ALL, cities: [] })).toBe('in no city');
+  });
+
+  it('is nothing for one that may all', () => {
+    expect(limitsOf({ rights: ALL, cities: null })).toBeUndefined();
+  });
+});
