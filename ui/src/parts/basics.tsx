@@ -8,7 +8,7 @@ import {
   type ReactNode,
   type SyntheticEvent,
 } from 'react';
-import { Refusal } from '../api/client.js';
+import { isBarred, Refusal } from '../api/client.js';
 import { useNow } from '../lib/clock.js';
 import { blockKeys, Instead, shownKeys } from '../lib/keys.js';
 import { serviceClock } from '../lib/service-clock.js';
@@ -188,7 +188,8 @@ export function Problem({ error, onRetry, asOf }: ProblemProps): ReactNode {
       </span>
       {requestId !== undefined && <code className="text-xs">{requestId}</code>}
       {asOf !== undefined && <AsOf at={asOf} />}
-      {onRetry !== undefined && <Button onClick={onRetry}>Try again</Button>}
+      {/* With the same key it would be refused again. */}
+      {onRetry !== undefined && !isBarred(error) && <Button onClick={onRetry}>Try again</Button>}
     </div>
   );
 }

@@ -1,4 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
+import { isBarred } from '../../api/client.js';
 import type { LoggedEvent } from '../../api/types.js';
 import { hub } from '../../live/hub.js';
 import type { StreamState } from '../../live/messages.js';
@@ -49,6 +50,8 @@ export function useRead<T>(key: string, read: (signal: AbortSignal) => Promise<T
     let reading = false;
     let wanted = false;
     let begun = false;
+    /** It is refused to this key, however often it is asked for. */
+    let barred = false;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const once = async (): Promise<void> => {
       if (reading) {
@@ -60,8 +63,10 @@ export function useRead<T>(key: string, read: (signal: AbortSignal) => Promise<T
         wanted = false;
         try {
           const data = await now.current.read(stop.signal);
+          barred = false;
           if (!stop.signal.aborted) show({ key, data, error: undefined, asOf: Date.now() });
         } catch (error) {
+          barred = isBarred(error);
           if (!stop.signal.aborted) show((before) => ({ ...(before.key === key ? before : { key, data: undefined, asOf: 0 }), error }));
         }
       } while (wanted && !stop.signal.aborted);
@@ -102,7 +107,7 @@ export function useRead<T>(key: string, read: (signal: AbortSignal) => Promise<T
       everyMs === undefined
         ? undefined
         : setInterval(() => {
-            if (!document.hidden) void once();
+            if (!document.hidden && !barred) void once();
           }, everyMs);
     return () => {
       stop.abort();
