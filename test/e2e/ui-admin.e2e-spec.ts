@@ -430,6 +430,8 @@ described('administration on the page', () => {
       [`${c}/packs?new=1`, 'Import it'],
       [`${c}/providers?new=1`, 'Create the provider'],
       [`${c}/config`, 'Read the files again'],
+      [`${c}/config`, 'Change the network'],
+      [`${c}/config?tab=draft`, 'Would it be taken?'],
       [`${c}/maintenance`, 'Begin a cycle'],
       // Nor does it let anybody fill in what cannot be sent.
       ['/ui/cities', 'New city'],
@@ -451,6 +453,7 @@ described('administration on the page', () => {
         why: expect.stringContaining('lacks the right'),
       });
     }
+    expect(await reading.locator('[data-limits]').first().textContent()).toBe('reads only in alpha');
     await reading.goto(`${guarded}${c}/beads`);
     await reading.getByRole('button', { name: 'New bead' }).waitFor();
     await reading.keyboard.press('c');
@@ -459,8 +462,48 @@ described('administration on the page', () => {
     expect(await reading.locator('dialog[open]').getByText('new bead').count()).toBe(0);
     await reading.goto(`${guarded}/ui/keys`);
     await reading.getByRole('alert').waitFor();
+    // What is refused to this key is not asked for again, by it or by the page.
+    expect(await reading.getByRole('button', { name: 'Try again' }).count()).toBe(0);
+    const asked: string[] = [];
+    reading.on('request', (request) => void asked.push(new URL(request.url()).pathname));
+    await reading.clock.install();
+    await reading.goto(`${guarded}/ui/runners`);
+    await reading.getByRole('alert').waitFor();
+    await reading.clock.runFor(60_000);
+    expect(asked.filter((path) => path === '/v0/runners')).toHaveLength(1);
+    await reading.goto(`${guarded}/ui/c/elsewhere`);
+    await reading.getByText('elsewhere is not running, or is not there').waitFor();
+    await reading.getByRole('button', { name: 'Start it' }).waitFor({ state: 'detached' });
     await own.close();
-    watched.forgive(/403/);
+    watched.forgive(/403|404/);
+  });
+
+  it('says before it is pressed what a key may not that sets a city up, and does not say what is run', async () => {
+    const made = await a.post('/v0/keys', { name: 'sets up', rights: ['operate', 'configure'], cities: ['alpha'] });
+    const own = await watched.context();
+    await own.addInitScript(`sessionStorage.setItem('svc.key', ${JSON.stringify(made.body.key)})`);
+    const limited = await watched.open(`${guarded}${c}/rigs`, { context: own });
+    for (const [path, name, why] of [
+      [`${c}/config`, 'Change the network', 'this key lacks the right “commands”'],
+      [`${c}/config`, 'Read the files again', null],
+      [`${c}/config?tab=draft`, 'Would it be taken?', null],
+      ['/ui/cities', 'New city', 'this key is limited to cities that are there'],
+    ] as const) {
+      await limited.goto(`${guarded}${path}`);
+      const one = limited.getByRole('button', { name }).first();
+      await one.waitFor();
+      await eventually(async () => (await one.isDisabled()) === (why !== null));
+      expect({ name, why: await one.getAttribute('title') }).toEqual({ name, why });
+    }
+    await own.close();
+    const operates = await a.post('/v0/keys', { name: 'operates', rights: ['operate'] });
+    const other = await watched.context();
+    await other.addInitScript(`sessionStorage.setItem('svc.key', ${JSON.stringify(operates.body.key)})`);
+    const orders = await watched.open(`${guarded}${c}/orders`, { context: other });
+    const pause = orders.getByRole('button', { name: /^(Pause|Go on)$/ }).first();
+    await pause.waitFor();
+    expect(await pause.getAttribute('title')).toBe('this key lacks the right “configure”');
+    await other.close();
   });
 
   it('complains about nothing', () => {

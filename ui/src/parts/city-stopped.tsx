@@ -55,6 +55,7 @@ export function WhileRunning({ city, title, children }: WhileRunningProps): Reac
 /** A city that does not run shows nothing but why; one that is not there, or not for this key, says the same as one that has ended. */
 export function CityStopped({ city, why }: { city: string; why: string }): ReactNode {
   const known = useKnown(city);
+  const mayBe = useMayBe(city);
   const hide = useContext(Hide);
   useLayoutEffect(() => {
     hide(<StoppedBelow city={city} />);
@@ -63,7 +64,7 @@ export function CityStopped({ city, why }: { city: string; why: string }): React
   return (
     <Empty title={titleOf(city, known)}>
       {known?.error === undefined ? <p className="words">{why}</p> : <Failure of={known} />}
-      <StartIt city={city} />
+      {mayBe && <StartIt city={city} />}
       {known === undefined && (
         <p>
           <Link to="/cities" className="text-accent underline">
@@ -79,7 +80,7 @@ export function CityStopped({ city, why }: { city: string; why: string }): React
 const StoppedBelow = ({ city }: { city: string }): ReactNode => (
   <div role="status" className="flex flex-wrap items-center justify-between gap-2 rounded-lg border border-line bg-raised px-3 py-2">
     <p className="text-sm">{titleOf(city, useKnown(city))}</p>
-    <StartIt city={city} />
+    {useMayBe(city) && <StartIt city={city} />}
   </div>
 );
 
@@ -100,6 +101,12 @@ function StartIt({ city }: { city: string }): ReactNode {
       {error !== undefined && <Problem error={error} />}
     </>
   );
+}
+
+/** Whether there may be such a city: all that this key knows of are known. */
+function useMayBe(city: string): boolean {
+  const { rows, phase, error, cut } = useSyncExternalStore(cities.subscribe, cities.snapshot);
+  return phase !== 'live' || error !== undefined || cut || rows.some(({ name }) => name === city);
 }
 
 const useKnown = (city: string): City | undefined =>

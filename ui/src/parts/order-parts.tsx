@@ -57,7 +57,7 @@ interface SwitchProps {
 /** Whether it is fired by itself. */
 export function OrderSwitch({ city, order: { scoped_name: name, enabled }, onDone }: SwitchProps): ReactNode {
   const { failed, busy, act } = useActing(onDone);
-  const not = useForbidden('operate');
+  const not = useForbidden('configure');
   const set = (on: boolean): Promise<unknown> => post(inCity(city, `order/${part(name)}/${on ? 'enable' : 'disable'}`));
   return (
     <>

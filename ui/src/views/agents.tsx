@@ -58,7 +58,7 @@ export function Agents(): ReactNode {
   );
   const filter = useRef<HTMLInputElement>(null);
   useKeys('Agents of the city', [
-    { keys: 'c', label: 'new agent', run: () => create(true) },
+    ...(configure === undefined ? [{ keys: 'c', label: 'new agent', run: () => create(true) }] : []),
     { keys: '/', label: 'filter', run: () => filter.current?.focus() },
   ]);
   const suspend = (agent: Agent): void => {

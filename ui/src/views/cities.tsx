@@ -1,7 +1,7 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useMemo, useState, useSyncExternalStore, type ReactNode } from 'react';
 import { inCity, get, newKey, post, request } from '../api/client.js';
-import { useForbidden } from '../api/info.js';
+import { useForbidden, useNoNewCity } from '../api/info.js';
 import type { City, Schemas } from '../api/types.js';
 import { counted } from '../lib/counted.js';
 import { useKeys } from '../lib/keys.js';
@@ -24,7 +24,7 @@ export function Cities(): ReactNode {
   const navigate = useNavigate({ from: '/cities' });
   const [creating, setCreating] = useState(false);
   const fleet = useFleet();
-  const not = useForbidden('configure');
+  const not = useNoNewCity(snapshot.rows.map(({ name }) => name));
   useKeys('Cities', not === undefined ? [{ keys: 'c', label: 'create a city', run: () => setCreating(true) }] : []);
   const counts = useMemo(() => {
     const found = new Map<string, number>();

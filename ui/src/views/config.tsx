@@ -35,6 +35,8 @@ export function Config(): ReactNode {
   });
   const act = useAct();
   const not = useForbidden('configure');
+  // What agents reach is part of what is run.
+  const commands = useForbidden('commands');
   const reload = (): void =>
     void act.run('reload', async () => {
       const { outcome, revision, changed_total, warnings } = await post<Schemas['ConfigReloadBody']>(inCity(city, 'config/reload'));
@@ -44,7 +46,7 @@ export function Config(): ReactNode {
         ? `The files say what counts already: revision ${revision}${more}`
         : `Revision ${revision} counts: ${changed_total === 1 ? '1 key has' : `${changed_total} keys have`} changed${more}`;
     });
-  useKeys('Configuration', [{ keys: 'R', label: 'read the files again', run: reload }]);
+  useKeys('Configuration', not === undefined ? [{ keys: 'R', label: 'read the files again', run: reload }] : []);
   const config = reading.data?.body;
   return (
     <Frame
@@ -76,7 +78,7 @@ export function Config(): ReactNode {
       ) : (
         <Shown of={reading}>
           {({ body }) => (
-            <Now city={city} config={body} not={not} onNetwork={() => void navigate({ search: { edit: 'network' }, replace: true })} />
+            <Now city={city} config={body} not={commands} onNetwork={() => void navigate({ search: { edit: 'network' }, replace: true })} />
           )}
         </Shown>
       )}
@@ -84,7 +86,7 @@ export function Config(): ReactNode {
         <FormDialog
           title="What agents reach"
           action="Save"
-          not={not}
+          not={commands}
           start={networkStart(config.workspace.network)}
           revision={reading.data?.revision}
           inputs={[

@@ -29,6 +29,7 @@ export function Packs(): ReactNode {
   );
   const act = useAct();
   const not = useForbidden('commands');
+  const configure = useForbidden('configure');
   const [leaving, setLeaving] = useState<Pack>();
   const add = (on: boolean): void => void navigate({ search: ({ new: _, ...rest }) => (on ? { ...rest, new: '1' } : rest), replace: true });
   const put = (body: Schemas['PackAddInputBody'], key?: string): Promise<unknown> =>
@@ -36,7 +37,11 @@ export function Packs(): ReactNode {
   const remove = ({ name, source = '', version }: Pack): void =>
     void act.run(`remove ${name}`, async () => {
       await request('DELETE', inCity(city, `packs/${part(name)}`), {});
-      return { text: `${name} is imported no longer`, undo: () => put({ name, source, ...(version === undefined ? {} : { version }) }) };
+      return {
+        text: `${name} is imported no longer`,
+        // To take it out is to configure; to bring it back says what is run.
+        ...(not === undefined ? { undo: () => put({ name, source, ...(version === undefined ? {} : { version }) }) } : {}),
+      };
     });
   const install = (): void =>
     void act.run('install', async () => {
@@ -101,7 +106,7 @@ export function Packs(): ReactNode {
                       {pack.pack !== undefined && pack.pack !== pack.name && (
                         <span className="text-sm text-muted">calls itself {visible(pack.pack)}</span>
                       )}
-                      <Button className="ml-auto" look="bad" not={not} onClick={() => setLeaving(pack)}>
+                      <Button className="ml-auto" look="bad" not={configure} onClick={() => setLeaving(pack)}>
                         Remove
                       </Button>
                     </div>

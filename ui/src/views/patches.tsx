@@ -147,10 +147,15 @@ export function Patches(): ReactNode {
       const kept = bodyOf(kind, startOf(kind, patch));
       return {
         text: `${idOf(patch)} is as it comes again`,
-        undo: async () => {
-          await put(kept);
-          force((n) => n + 1);
-        },
+        // To take it out is to configure; to bring it back may say what is run.
+        ...(not === undefined && (commands === undefined || isEmpty(patch.Env))
+          ? {
+              undo: async () => {
+                await put(kept);
+                force((n) => n + 1);
+              },
+            }
+          : {}),
       };
     });
   const shape = SHAPES[kind];
@@ -160,7 +165,8 @@ export function Patches(): ReactNode {
       ? [{ name: 'dir', label: 'Rig of the agent', hint: 'Empty: an agent of the city itself.', fixed: edited !== undefined }]
       : []),
     { name: 'name', label: 'Name', required: true, fixed: edited !== undefined },
-    ...shape.members,
+    // Variables of processes are part of what is run.
+    ...shape.members.map((one) => (one.name === 'env' && commands !== undefined ? { ...one, fixed: true, hint: commands } : one)),
   ];
   return (
     <Frame
@@ -201,7 +207,7 @@ export function Patches(): ReactNode {
                       <Button data-open not={not} onClick={() => show({ edit: idOf(patch) })}>
                         Edit
                       </Button>
-                      <Button look="bad" not={not} onClick={() => remove(patch)}>
+                      <Button look="bad" not={right} onClick={() => remove(patch)}>
                         Remove
                       </Button>
                     </div>

@@ -85,6 +85,7 @@ export function Providers(): ReactNode {
   );
   const act = useAct();
   const not = useForbidden('commands');
+  const configure = useForbidden('configure');
   const [leaving, setLeaving] = useState<Provider>();
   const show = (search: { new?: string; edit?: string }): void => void navigate({ search, replace: true });
   useKeys('Providers', [
@@ -126,7 +127,7 @@ export function Providers(): ReactNode {
                     <Button data-open not={not} onClick={() => show({ edit: provider.name })}>
                       Edit
                     </Button>
-                    <Button look="bad" not={not} onClick={() => setLeaving(provider)}>
+                    <Button look="bad" not={configure} onClick={() => setLeaving(provider)}>
                       Remove
                     </Button>
                   </OneProvider>

@@ -1,5 +1,6 @@
 import { useEffect, useState, type ReactNode } from 'react';
 import { get, inCity, post } from '../../api/client.js';
+import { useForbidden } from '../../api/info.js';
 import type { Schemas } from '../../api/types.js';
 import { visible } from '../../lib/text.js';
 import { Button, Field, Problem, State } from '../../parts/basics.js';
@@ -29,6 +30,7 @@ export function Draft({ city }: { city: string }): ReactNode {
   const [files, setFiles] = useState<readonly File[]>(() => restored(city));
   const [answer, setAnswer] = useState<Schemas['ConfigValidateOutputBody']>();
   const act = useAct();
+  const not = useForbidden('configure');
   const known = useRead(`files ${city}`, async (signal) => {
     const { values } = await get<Schemas['ConfigExplainResponse']>(inCity(city, 'config/explain'), { query: { limit: 500 }, signal });
     return [...new Set((values ?? []).map(({ file }) => file))];
@@ -115,7 +117,7 @@ export function Draft({ city }: { city: string }): ReactNode {
       ))}
       <div className="flex flex-wrap gap-2">
         <Button onClick={() => setFiles([...files, { ...EMPTY, path: '' }])}>Another file</Button>
-        <Button className="ml-auto" type="submit" look="primary" disabled={act.busy !== undefined}>
+        <Button className="ml-auto" type="submit" look="primary" not={not} disabled={act.busy !== undefined}>
           {act.busy === undefined ? 'Would it be taken?' : 'Composing …'}
         </Button>
       </div>
