@@ -25,6 +25,8 @@ export class Stream {
   begun = false;
   #position = '';
   #retryMs = FIRST_MS;
+  /** How often it was not there, one after the other. */
+  #misses = 0;
   #lostAt: number;
   #stop = new AbortController();
   #hurry = new AbortController();
@@ -56,6 +58,7 @@ export class Stream {
 
   /** Tries again at once, if it waits. */
   wake(): void {
+    this.#misses = 0;
     this.#hurry.abort();
   }
 
@@ -117,6 +120,7 @@ export class Stream {
       if (response.status === 204) return this.#end({ kind: 'ended' });
       if (!response.ok || response.body === null) return await this.#refused(response);
       connected();
+      this.#misses = 0;
       // Without a position it begins with what comes next.
       const gap = this.#position === '';
       this.live = this.begun = true;
@@ -143,7 +147,8 @@ export class Stream {
     const why = await detailOf(response);
     this.#why = why;
     if (status === 401 || status === 403) return this.#end({ kind: 'refused', status, why });
-    if (status === 404) return { ms: MISSING_MS, state: { kind: 'missing', why } };
+    // It may never come: who starts it is heard of otherwise, and wakes this.
+    if (status === 404) return { ms: Math.min(LONGEST_MS, MISSING_MS * 2 ** this.#misses++), state: { kind: 'missing', why } };
     if ((status === 410 || status === 400) && this.#position !== '') {
       this.#position = '';
       return { ms: 0 };

@@ -212,6 +212,8 @@ describe('a stream', () => {
       await settled();
     }
     expect(around.asked).toHaveLength(4);
+    // It may never be there: less and less often, unless somebody says that it has come.
+    expect(around.waits.filter(({ ms }) => ms <= 15_000).map(({ ms }) => ms)).toEqual([3_000, 6_000, 12_000]);
     const states = (): string[] => told.flatMap((message) => (message.t === 'state' ? [message.state.kind] : []));
     expect(states()).toEqual(['connecting', 'missing', 'missing', 'missing']);
     around.last.answer(200);

@@ -1,5 +1,5 @@
 import { ask, askUnlessIn } from '../api/info.js';
-import { get, isBarred } from '../api/client.js';
+import { get, inCity, isBarred } from '../api/client.js';
 import type { Ask, City, LoggedEvent } from '../api/types.js';
 import { askedOf } from '../lib/asked.js';
 import { againOf } from './again.js';
@@ -109,6 +109,8 @@ export function followSupervisor(): void {
         if (told.type.startsWith('session.interaction.')) interaction(told);
         else if (told.type.startsWith('request.')) settle(told);
         if (/^(city|controller)\.|^request\.(failed|result\.city\.)/.test(told.type)) recities.want();
+        // What is looked at of a city that has come up is there by now.
+        if (told.type === 'controller.started' && hub.stateOf(inCity(told.city, 'events/stream'))?.kind === 'missing') hub.wake();
         // What a city that has ended asked nobody can answer any more.
         if (told.type === 'controller.stopped' || told.type === 'request.result.city.unregister') rereads.want();
       },
