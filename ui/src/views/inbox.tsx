@@ -124,6 +124,13 @@ export function Inbox(): ReactNode {
   ]);
   const known = snapshot.phase !== 'first';
   const numbers = useFleet();
+  // One of them is enough: where one cannot be read the others cannot, most often.
+  const parts = [
+    [fleet, readCities],
+    [kept, inbox.touch],
+    [numbers, numbers.again],
+  ] as const;
+  const wrong = parts.find(([{ error }]) => error !== undefined);
   const rest = useMemo(
     () => attentionOf(numbers.data?.cities.values() ?? []).filter((one) => here(one, 'look')),
     [numbers.data, city, kind],
@@ -245,13 +252,9 @@ export function Inbox(): ReactNode {
             </p>
           </Empty>
         )}
-        {fleet.error !== undefined && snapshot.error === undefined && (
-          <Problem error={fleet.error} onRetry={readCities} asOf={oldSince(fleet)} />
+        {snapshot.error === undefined && wrong !== undefined && (
+          <Problem error={wrong[0].error} onRetry={wrong[1]} asOf={oldSince(wrong[0])} />
         )}
-        {kept.error !== undefined && snapshot.error === undefined && (
-          <Problem error={kept.error} onRetry={inbox.touch} asOf={oldSince(kept)} />
-        )}
-        {numbers.error !== undefined && snapshot.error === undefined && <Problem error={numbers.error} onRetry={numbers.again} />}
         {rest.length > 0 && <AttentionList items={rest} />}
       </div>
       <Suspense>
