@@ -906,6 +906,27 @@ export const PAGE: readonly Guard[] = [
     test: 'ui/src/lib/agent-switch.spec.ts',
   },
   {
+    guard: 'A session that is begun at a member of a pool is one of the pool.',
+    file: 'ui/src/lib/agent-start.ts',
+    find: 'pool ?? name;',
+    replace: "pool === '' ? pool : name;",
+    test: 'ui/src/lib/agent-start.spec.ts',
+  },
+  {
+    guard: 'The page asks less and less often for a city that is not there.',
+    file: 'ui/src/live/stream.ts',
+    find: 'MISSING_MS * 2 ** this.#misses++',
+    replace: 'MISSING_MS * 2 ** (this.#misses * 0)',
+    test: STREAMS,
+  },
+  {
+    guard: 'The page says of a key in which cities it is good.',
+    file: 'ui/src/lib/may.ts',
+    find: 'cities === null ? undefined',
+    replace: 'cities === null || cities.length > 0 ? undefined',
+    test: 'ui/src/lib/may.spec.ts',
+  },
+  {
     guard: 'The view of a member of a pool shows its own sessions.',
     file: 'ui/src/lib/sessions-of.ts',
     find: 'alias === name || ',
