@@ -289,6 +289,11 @@ described('administration on the page', () => {
     const [tab] = await Promise.all([context.waitForEvent('page'), row('board').getByRole('link', { name: 'Open' }).click()]);
     await tab.getByText('"method":"GET"').waitFor();
     await tab.close();
+    // Once the log is closed the focus is where it was opened.
+    await page.locator('[data-log="board"]').focus();
+    await page.keyboard.press('Escape');
+    await page.locator('[data-log="board"]').waitFor({ state: 'detached' });
+    expect(await page.evaluate<string>('document.activeElement.innerText')).toBe('Log');
     watched.forgive(/favicon|404/);
   });
 

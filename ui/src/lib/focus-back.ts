@@ -1,7 +1,10 @@
+import { useLayoutEffect, useRef } from 'react';
+
 const focus = (one: HTMLElement | null | undefined): void => one?.focus({ preventScroll: true });
 const rowOf = (id: string): Element | null => document.querySelector(`[data-row="${CSS.escape(id)}"]`);
 /** What opens a row. */
-const openerIn = (row: Element | null): HTMLElement | null => row?.querySelector<HTMLElement>('button, a') ?? null;
+const openerIn = (row: Element | null): HTMLElement | null =>
+  row?.querySelector<HTMLElement>('[data-open]') ?? row?.querySelector<HTMLElement>('button, a') ?? null;
 /** A list that draws what is in sight has the focus as a whole: its rows come and go. */
 const wholeOf = (one: Element | null): HTMLElement | null => one?.closest<HTMLElement>('[data-beads], [data-column] [role=list]') ?? null;
 
@@ -20,4 +23,15 @@ export function focusAlong(row?: string): void {
   const now = document.activeElement;
   if (row !== undefined && now !== null && now.closest('[data-row]') !== null) focus(openerIn(rowOf(row)));
   else focus(wholeOf(now));
+}
+
+/** Once what calls it is gone the focus is where it was opened; `row` is the row of a list that it shows, where it is of one. */
+export function useFocusBack(row: string | undefined): void {
+  const shown = useRef(row);
+  shown.current = row;
+  useLayoutEffect(() => {
+    const opener = document.activeElement;
+    // The list may be hidden until all of this change is made.
+    return () => queueMicrotask(() => focusBack(shown.current, opener));
+  }, []);
 }

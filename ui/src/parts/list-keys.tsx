@@ -1,5 +1,5 @@
-import { useState } from 'react';
-import { focusAlong } from '../lib/focus-back.js';
+import { useEffect, useRef, useState } from 'react';
+import { focusAlong, focusBack } from '../lib/focus-back.js';
 import { useKeys } from '../lib/keys.js';
 
 /** `j`, `k`, `o`, Enter and Escape in a list of things with ids, of which one may be open beside it. Gives the one that the keys are at. */
@@ -19,6 +19,12 @@ export function useListKeys(
     focusAlong(next);
     if (open !== undefined) pick(next, true);
   };
+  // What was open may stand in its row, and have had the focus.
+  const shown = useRef(open);
+  useEffect(() => {
+    if (shown.current !== undefined && open === undefined) focusBack(shown.current, null);
+    shown.current = open;
+  }, [open]);
   useKeys(name, [
     { keys: 'j', label: 'next', repeats: true, run: () => move(1) },
     { keys: 'k', label: 'previous', repeats: true, run: () => move(-1) },

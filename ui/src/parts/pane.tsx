@@ -1,5 +1,5 @@
-import { useLayoutEffect, useRef, type ReactNode } from 'react';
-import { focusBack } from '../lib/focus-back.js';
+import type { ReactNode } from 'react';
+import { useFocusBack } from '../lib/focus-back.js';
 
 interface PaneProps {
   readonly label: string;
@@ -11,13 +11,7 @@ interface PaneProps {
 
 /** What is open beside a list, or alone where there is no room for both. Once it is closed the focus is where it was opened. */
 export function Pane({ label, row, narrow = false, children }: PaneProps): ReactNode {
-  const shown = useRef(row);
-  shown.current = row;
-  useLayoutEffect(() => {
-    const opener = document.activeElement;
-    // The list may be hidden until all of this change is made.
-    return () => queueMicrotask(() => focusBack(shown.current, opener));
-  }, []);
+  useFocusBack(row);
   return (
     <aside
       aria-label={label}

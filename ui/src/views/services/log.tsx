@@ -2,6 +2,7 @@ import { useEffect, useRef, useState, type ReactNode } from 'react';
 import { inCity, part } from '../../api/client.js';
 import { useStreamState, wordsOf } from '../../app/connection.js';
 import { counted } from '../../lib/counted.js';
+import { useFocusBack } from '../../lib/focus-back.js';
 import { plain, visible } from '../../lib/text.js';
 import { onFrame } from '../../live/frame.js';
 import { hub } from '../../live/hub.js';
@@ -14,6 +15,7 @@ const END_PX = 40;
 /** What a service writes, followed at its end, and left alone while somebody reads further up. */
 export function Log({ city, service }: { city: string; service: string }): ReactNode {
   const url = `${inCity(city, `service/${part(service)}/logs/stream`)}?tail=${TAIL}`;
+  useFocusBack(service);
   const stream = useStreamState(url);
   const [lines, setLines] = useState<readonly Line[]>([]);
   const [unseen, setUnseen] = useState(0);
