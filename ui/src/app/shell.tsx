@@ -57,8 +57,9 @@ export function Shell(): ReactNode {
   if (signing.kind === 'in') who.current = nextOf(who.current, whoOf(signing.info));
   else if (signing.kind === 'out' && keyNow() === null) who.current = undefined;
   if (signing.kind === 'out' && who.current === undefined) return <SignIn why={signing.why} />;
+  // That it is known by now who is there begins nothing anew: what is on its way would be asked for twice.
   return (
-    <div key={who.current?.nth} className="flex h-full flex-col md:flex-row">
+    <div key={who.current?.nth ?? 0} className="flex h-full flex-col md:flex-row">
       <a href="#main" className="sr-only focus:not-sr-only focus:absolute focus:z-50 focus:m-2 focus:rounded focus:bg-panel focus:p-2">
         Skip to the view
       </a>

@@ -69,7 +69,7 @@ export function useRead<T>(key: string, read: (signal: AbortSignal) => Promise<T
           barred = isBarred(error);
           if (!stop.signal.aborted) show((before) => ({ ...(before.key === key ? before : { key, data: undefined, asOf: 0 }), error }));
         }
-      } while (wanted && !stop.signal.aborted);
+      } while (wanted && !barred && !stop.signal.aborted);
       reading = false;
     };
     const soon = (): void => {
