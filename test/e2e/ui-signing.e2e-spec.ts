@@ -129,6 +129,30 @@ described('who is signed in on the page', () => {
     await context.close();
   });
 
+  it('is shown what was refused before once he is in again, without asking for it', async () => {
+    const first = await make('dora');
+    const context = await watched.context();
+    const page = await context.newPage();
+    await page.route('**/v0/runners', (route) =>
+      route.fulfill({ status: 403, contentType: 'application/problem+json', json: { detail: 'not for this key' } }),
+    );
+    await page.goto(`${guarded}/ui/runners#key=${first.key}`);
+    const refused = page.locator('main [role=alert]');
+    await refused.getByText('not for this key').waitFor();
+    expect(await page.locator('main').getByRole('button', { name: 'Try again' }).count()).toBe(0);
+    await page.unroute('**/v0/runners');
+    expect(outcome(await a.delete(`/v0/keys/${first.id}`))).toBe(200);
+    const second = await make('dora');
+    await signIn(page, second.key);
+    await refused.waitFor({ state: 'detached' });
+    // A key that has ended is told to the view as well, by what that asks again and again.
+    expect(outcome(await a.delete(`/v0/keys/${second.id}`))).toBe(200);
+    await refused.waitFor({ state: 'attached' });
+    await signIn(page, (await make('dora')).key);
+    await refused.waitFor({ state: 'detached' });
+    await context.close();
+  });
+
   it('signs out on a phone', async () => {
     const { key } = await make('roaming');
     const context = await watched.context({ width: 375, height: 600 });

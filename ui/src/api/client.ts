@@ -21,6 +21,9 @@ export class Refusal extends Error {
 /** With a key that is refused nothing is tried again: with another one everything begins anew. */
 export const isBarred = (error: unknown): boolean => error instanceof Refusal && [401, 403].includes(error.status);
 
+/** This key may not, for as long as it is this one. One that is not good any more may be replaced while a view stays. */
+export const isForbidden = (error: unknown): boolean => error instanceof Refusal && error.status === 403;
+
 export interface Call {
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
   readonly body?: unknown;

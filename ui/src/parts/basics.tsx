@@ -8,7 +8,7 @@ import {
   type ReactNode,
   type SyntheticEvent,
 } from 'react';
-import { isBarred, Refusal } from '../api/client.js';
+import { isForbidden, Refusal } from '../api/client.js';
 import { useNow } from '../lib/clock.js';
 import { blockKeys, Instead, shownKeys } from '../lib/keys.js';
 import { serviceClock } from '../lib/service-clock.js';
@@ -189,7 +189,7 @@ export function Problem({ error, onRetry, asOf }: ProblemProps): ReactNode {
       {requestId !== undefined && <code className="text-xs">{requestId}</code>}
       {asOf !== undefined && <AsOf at={asOf} />}
       {/* With the same key it would be refused again. */}
-      {onRetry !== undefined && !isBarred(error) && <Button onClick={onRetry}>Try again</Button>}
+      {onRetry !== undefined && !isForbidden(error) && <Button onClick={onRetry}>Try again</Button>}
     </div>
   );
 }

@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
-import { isBarred } from '../../api/client.js';
+import { isForbidden } from '../../api/client.js';
+import { keyNow, onKeyChange } from '../../api/key.js';
 import type { LoggedEvent } from '../../api/types.js';
 import { hub } from '../../live/hub.js';
 import type { StreamState } from '../../live/messages.js';
@@ -61,12 +62,14 @@ export function useRead<T>(key: string, read: (signal: AbortSignal) => Promise<T
       reading = begun = true;
       do {
         wanted = false;
+        const asked = keyNow();
         try {
           const data = await now.current.read(stop.signal);
           barred = false;
           if (!stop.signal.aborted) show({ key, data, error: undefined, asOf: Date.now() });
         } catch (error) {
-          barred = isBarred(error);
+          // What was asked with the key before tells nothing of the one that is used by now.
+          barred = isForbidden(error) && asked === keyNow();
           if (!stop.signal.aborted) show((before) => ({ ...(before.key === key ? before : { key, data: undefined, asOf: 0 }), error }));
         }
       } while (wanted && !barred && !stop.signal.aborted);
@@ -103,6 +106,10 @@ export function useRead<T>(key: string, read: (signal: AbortSignal) => Promise<T
         : [hub.join(stream, { live: () => void once(), state, frame: ({ event }) => (event === 'heartbeat' ? undefined : soon()) })]),
     ];
     if (city === undefined && stream === undefined) void once();
+    const anew = onKeyChange(() => {
+      barred = false;
+      if (begun && keyNow() !== null) void once();
+    });
     const every =
       everyMs === undefined
         ? undefined
@@ -113,6 +120,7 @@ export function useRead<T>(key: string, read: (signal: AbortSignal) => Promise<T
       stop.abort();
       clearTimeout(timer);
       clearInterval(every);
+      anew();
       for (const each of leave) each();
     };
   }, [key, city, stream, everyMs]);
