@@ -45,7 +45,8 @@ export function Maintenance(): ReactNode {
   // A cycle that goes on is looked at more often, until it has ended.
   useRead(`maintenance ${city} ${running}`, async () => (running ? status.again() : undefined), running ? { everyMs: BUSY_MS } : {});
   const act = useAct();
-  const not = useForbidden('configure');
+  const notSeal = useForbidden('configure');
+  const not = useForbidden('operate');
   const begin = (): void =>
     void act.run('begin', async () => {
       const { accepted } = await post<Schemas['MaintenanceTriggerBody']>(inCity(city, 'maintenance/dolt-gc'));
@@ -64,7 +65,7 @@ export function Maintenance(): ReactNode {
       about="What is old, and goes"
       actions={
         <>
-          <Button not={not} onClick={seal}>
+          <Button not={notSeal} onClick={seal}>
             Seal the event log
           </Button>
           <Button
