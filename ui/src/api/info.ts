@@ -79,14 +79,6 @@ export const isNewer = (now: Signing): boolean => now.kind === 'in' && version !
 
 type Right = Info['caller']['rights'][number];
 
-/** Why no city can be made with this key: one that is limited to cities makes these only, and `known` are there. */
-export function useNoNewCity(known: readonly string[]): string | undefined {
-  const now = useSigning();
-  const not = useForbidden('configure');
-  const own = now.kind === 'in' ? now.info.caller.cities : null;
-  return not ?? (own === null || own.some((name) => !known.includes(name)) ? undefined : 'this key is limited to cities that are there');
-}
-
 /** Why something cannot be done with this key here; undefined when it can. */
 export function useForbidden(right: Right): string | undefined {
   const now = useSigning();

@@ -1,9 +1,9 @@
 import { useNavigate } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
 import { post } from '../api/client.js';
-import { useForbidden } from '../api/info.js';
 import { useHere } from '../lib/here.js';
 import { useWishes } from '../lib/wishes.js';
+import { useNoNewCity } from '../live/new-city.js';
 import { follow, tellOf } from '../live/operations.js';
 import { Button, Field, Problem } from './basics.js';
 import { ProviderPicker } from './providers.js';
@@ -17,7 +17,7 @@ export function CreateCity({ onDone, onCancel }: { onDone?: () => void; onCancel
   const wishes = useWishes();
   const navigate = useNavigate();
   const here = useHere();
-  const not = useForbidden('configure');
+  const not = useNoNewCity();
   const create = async (): Promise<void> => {
     setBusy(true);
     setError(undefined);

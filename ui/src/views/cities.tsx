@@ -1,12 +1,13 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useMemo, useState, useSyncExternalStore, type ReactNode } from 'react';
 import { inCity, get, newKey, post, request } from '../api/client.js';
-import { useForbidden, useNoNewCity } from '../api/info.js';
+import { useForbidden } from '../api/info.js';
 import type { City, Schemas } from '../api/types.js';
 import { counted } from '../lib/counted.js';
 import { useKeys } from '../lib/keys.js';
 import { visible } from '../lib/text.js';
 import { useFleet, type CityNumbers } from '../live/overview.js';
+import { useNoNewCity } from '../live/new-city.js';
 import { asks, cities, readCities } from '../live/supervisor.js';
 import { follow } from '../live/operations.js';
 import { oldSince } from '../parts/as-of.js';
@@ -24,7 +25,7 @@ export function Cities(): ReactNode {
   const navigate = useNavigate({ from: '/cities' });
   const [creating, setCreating] = useState(false);
   const fleet = useFleet();
-  const not = useNoNewCity(snapshot.rows.map(({ name }) => name));
+  const not = useNoNewCity();
   useKeys('Cities', not === undefined ? [{ keys: 'c', label: 'create a city', run: () => setCreating(true) }] : []);
   const counts = useMemo(() => {
     const found = new Map<string, number>();
