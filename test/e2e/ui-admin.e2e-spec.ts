@@ -201,6 +201,17 @@ described('administration on the page', () => {
     await row('loopback').getByRole('button', { name: 'Remove' }).click();
     await row('loopback').waitFor({ state: 'detached' });
     expect((await a.get(`${city}/patches/provider/loopback`)).status).toBe(404);
+    // What was masked is gone with it; the rest can be taken back.
+    await page.getByText('loopback is as it comes again').waitFor();
+    expect(await button('Undo').count()).toBe(0);
+    await go(`${c}/patches?kind=providers&new=1`);
+    await dialog().getByLabel('Name', { exact: true }).fill('loopback');
+    await dialog().getByLabel('Milliseconds until it is ready').fill('7');
+    await button('Store the patch').click();
+    await row('loopback').getByRole('button', { name: 'Remove' }).click();
+    await button('Undo').click();
+    await row('loopback').getByText('ReadyDelayMs').waitFor();
+    expect((await a.delete(`${city}/patches/provider/loopback`)).status).toBe(200);
   });
 
   it('makes a provider, changes what is different, and removes it', async () => {
@@ -453,6 +464,8 @@ described('administration on the page', () => {
       await reading.goto(`${guarded}${path}`);
       const one = reading.getByRole('button', { name, exact: false });
       await one.waitFor();
+      // Whose key it is, the page knows only once it was told.
+      await eventually(async () => (await one.getAttribute('title')) !== 'not signed in');
       expect({ path, disabled: await one.isDisabled(), why: await one.getAttribute('title') }).toMatchObject({
         disabled: true,
         why: expect.stringContaining('lacks the right'),
@@ -484,6 +497,7 @@ described('administration on the page', () => {
   });
 
   it('says before it is pressed what a key may not that sets a city up, and does not say what is run', async () => {
+    expect((await a.send('PUT', `${city}/patches/agents`, { name: 'mayor', env: { MODE: 'slow' } })).status).toBe(200);
     const made = await a.post('/v0/keys', { name: 'sets up', rights: ['operate', 'configure'], cities: ['alpha'] });
     const own = await watched.context();
     await own.addInitScript(`sessionStorage.setItem('svc.key', ${JSON.stringify(made.body.key)})`);
@@ -492,22 +506,42 @@ described('administration on the page', () => {
       [`${c}/config`, 'Change the network', 'this key lacks the right “commands”'],
       [`${c}/config`, 'Read the files again', null],
       [`${c}/config?tab=draft`, 'Would it be taken?', null],
+      [`${c}/patches`, 'Edit', 'this key lacks the right “commands”'],
+      [`${c}/patches`, 'Remove', null],
       ['/ui/cities', 'New city', 'this key is limited to cities that are there'],
     ] as const) {
       await limited.goto(`${guarded}${path}`);
       const one = limited.getByRole('button', { name }).first();
       await one.waitFor();
-      await eventually(async () => (await one.isDisabled()) === (why !== null));
-      expect({ name, why: await one.getAttribute('title') }).toEqual({ name, why });
+      // Whose key it is, the page knows only once it was told.
+      await eventually(async () => (await one.getAttribute('title')) === why);
+      expect({ name, disabled: await one.isDisabled() }).toEqual({ name, disabled: why !== null });
     }
+    await limited.goto(`${guarded}${c}/patches?new=1`);
+    await limited.locator('dialog[open]').getByText('this key lacks the right “commands”').waitFor();
+    expect(await limited.getByLabel('Variables, one a line').isEditable()).toBe(false);
+    expect(await limited.getByLabel('Provider', { exact: true }).isEditable()).toBe(true);
     await own.close();
+    expect((await a.delete(`${city}/patches/agent/mayor`)).status).toBe(200);
+    // Nor may one make a city that is good in none, which sees none.
+    const nowhere = await putKey(stack.databaseUrl, 'nowhere', { scope: 'write', cities: [], rights: ['configure'] });
+    const none = await watched.context();
+    await none.addInitScript(`sessionStorage.setItem('svc.key', ${JSON.stringify(nowhere)})`);
+    const first = await watched.open(`${guarded}/ui/cities`, { context: none });
+    const create = first.getByRole('button', { name: 'Create the city' });
+    await eventually(async () => (await create.getAttribute('title')) === 'this key is limited to cities that are there');
+    await none.close();
     const operates = await a.post('/v0/keys', { name: 'operates', rights: ['operate'] });
     const other = await watched.context();
     await other.addInitScript(`sessionStorage.setItem('svc.key', ${JSON.stringify(operates.body.key)})`);
     const orders = await watched.open(`${guarded}${c}/orders`, { context: other });
     const pause = orders.getByRole('button', { name: /^(Pause|Go on)$/ }).first();
     await pause.waitFor();
-    expect(await pause.getAttribute('title')).toBe('this key lacks the right “configure”');
+    await eventually(async () => (await pause.getAttribute('title')) === 'this key lacks the right “configure”');
+    await orders.goto(`${guarded}${c}/maintenance`);
+    const seal = orders.getByRole('button', { name: 'Seal the event log' });
+    await eventually(async () => (await seal.getAttribute('title')) === 'this key lacks the right “configure”');
+    await eventually(() => orders.getByRole('button', { name: 'Begin a cycle' }).isEnabled());
     await other.close();
   });
 

@@ -134,6 +134,8 @@ export function Patches(): ReactNode {
   const right = useForbidden('configure');
   const commands = useForbidden('commands');
   const not = kind === 'providers' ? commands : right;
+  // A change says the whole patch anew, and the variables that it has are part of what is run.
+  const notEdit = (patch: Stored): string | undefined => not ?? (isEmpty(patch.Env) ? undefined : commands);
   const [, force] = useState(0);
   const show = (search: { new?: string; edit?: string }): void =>
     void navigate({ search: { ...(kind === 'agents' ? {} : { kind }), ...search }, replace: true });
@@ -147,8 +149,8 @@ export function Patches(): ReactNode {
       const kept = bodyOf(kind, startOf(kind, patch));
       return {
         text: `${idOf(patch)} is as it comes again`,
-        // To take it out is to configure; to bring it back may say what is run.
-        ...(not === undefined && (commands === undefined || isEmpty(patch.Env))
+        // The page knows variables masked only, and what that means is gone with the patch.
+        ...(not === undefined && isEmpty(patch.Env)
           ? {
               undo: async () => {
                 await put(kept);
@@ -204,7 +206,7 @@ export function Patches(): ReactNode {
                   <div className="flex flex-wrap items-center gap-2">
                     <h2 className="words font-semibold">{visible(idOf(patch))}</h2>
                     <div className="ml-auto flex gap-1.5">
-                      <Button data-open not={not} onClick={() => show({ edit: idOf(patch) })}>
+                      <Button data-open not={notEdit(patch)} onClick={() => show({ edit: idOf(patch) })}>
                         Edit
                       </Button>
                       <Button look="bad" not={right} onClick={() => remove(patch)}>
@@ -237,7 +239,7 @@ export function Patches(): ReactNode {
               : `Edit the patch of ${idOf(edited)}`
           }
           action="Store the patch"
-          not={not}
+          not={edited === undefined ? not : notEdit(edited)}
           inputs={inputs}
           start={edited === undefined ? {} : startOf(kind, edited)}
           revision={reading.data.revisions[kind]}

@@ -140,11 +140,12 @@ function OneInput({ input, value, onChange }: { input: Input; value: string; onC
             id={id}
             rows={kind === 'area' ? 8 : 3}
             required={required}
+            readOnly={fixed}
             spellCheck={false}
             value={value}
             placeholder={placeholder ?? (kind === 'pairs' ? 'NAME=value' : undefined)}
             onChange={(event) => onChange(event.target.value)}
-            className="field font-mono text-[13px]"
+            className="field font-mono text-[13px] read-only:bg-raised"
           />
         ) : (
           <input
