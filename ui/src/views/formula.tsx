@@ -3,6 +3,7 @@ import { lazy, Suspense, useState, type ReactNode } from 'react';
 import { get, getStamped, inCity, part, request } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
 import type { Schemas } from '../api/types.js';
+import { mayRun } from '../lib/formula-commands.js';
 import { useKeys } from '../lib/keys.js';
 import { asTree } from '../lib/tree.js';
 import { visible } from '../lib/text.js';
@@ -207,9 +208,13 @@ function Source({ city, name }: PartProps): ReactNode {
   const [dialog, setDialog] = useState<'edit' | 'delete'>();
   const { failed, busy, act } = useActing(again);
   const not = useForbidden('configure');
+  const commands = useForbidden('commands');
   if (data === undefined) return error === undefined ? <Loading rows={4} /> : <Problem error={error} onRetry={again} />;
   const { body, revision } = data;
   const path = inCity(city, `formulas/${part(name)}`);
+  // What is taken away, or replaced, needs less than what says what is run.
+  const undo =
+    commands !== undefined && mayRun(body.source) ? undefined : (): Promise<unknown> => request('PUT', path, { file: body.source });
   return (
     <div className="flex flex-col gap-3">
       {failed !== undefined && <Problem error={failed} />}
@@ -236,7 +241,7 @@ function Source({ city, name }: PartProps): ReactNode {
           onDone={() => {
             setDialog(undefined);
             again();
-            done(`${name} is saved`, () => request('PUT', path, { file: body.source }).then(again));
+            done(`${name} is saved`, undo && (() => undo().then(again)));
           }}
         />
       )}
@@ -249,7 +254,7 @@ function Source({ city, name }: PartProps): ReactNode {
             act(
               () => request('DELETE', path, { ifMatch: revision }),
               () => {
-                done(`${name} is deleted`, () => request('PUT', path, { file: body.source }));
+                done(`${name} is deleted`, undo);
                 void navigate({ to: '/c/$city/formulas', params: { city }, search: {} });
               },
             )
