@@ -1,14 +1,19 @@
+import type { Info } from '../api/types.js';
+
+type Right = Info['caller']['rights'][number];
+/** Each right that there is, in the order in which they are offered: one that is missing here is a mistake of types. */
+const ALL: Readonly<Record<Right, true>> = { operate: true, configure: true, commands: true, audit: true };
+export const RIGHTS = Object.keys(ALL) as readonly Right[];
+
 interface Caller {
   readonly rights: readonly string[];
   /** Null: all of them. */
   readonly cities: readonly string[] | null;
 }
 
-const ALL = 4;
-
 /** What a key is limited to, in a few words; undefined where it is to nothing. */
 export function limitsOf({ rights, cities }: Caller): string | undefined {
-  const may = rights.length === 0 ? 'reads only' : rights.length < ALL ? `may ${rights.join(', ')}` : undefined;
+  const may = rights.length === 0 ? 'reads only' : RIGHTS.some((right) => !rights.includes(right)) ? `may ${rights.join(', ')}` : undefined;
   const where = cities === null ? undefined : `in ${cities.length === 0 ? 'no city' : cities.join(', ')}`;
   const words = [may, where].filter((one) => one !== undefined);
   return words.length === 0 ? undefined : words.join(' ');

@@ -5,6 +5,7 @@ import { useSigning } from '../api/info.js';
 import { renewKey } from '../api/key.js';
 import type { Schemas } from '../api/types.js';
 import { useKeys } from '../lib/keys.js';
+import { RIGHTS } from '../lib/may.js';
 import { serviceClock } from '../lib/service-clock.js';
 import { visible } from '../lib/text.js';
 import { Button, Empty, Modal, State } from '../parts/basics.js';
@@ -15,7 +16,6 @@ import { usePages } from './admin/pages.js';
 
 type Key = Schemas['ApiKeyResponse'];
 type Made = Schemas['ApiKeyCreatedResponse'];
-const RIGHTS = ['operate', 'configure', 'commands', 'audit'] as const;
 const MEANS: Readonly<Record<(typeof RIGHTS)[number], string>> = {
   operate: 'sessions, messages, beads, mail, start and stop',
   configure: 'agents, rigs, patches, cities',
