@@ -203,9 +203,9 @@ function Now({ city, config, not, onNetwork }: NowProps): ReactNode {
       {patches !== undefined && patches.agent_count + patches.provider_count + patches.rig_count > 0 && (
         <p className="text-sm">
           <Link to="/c/$city/patches" params={{ city }} className="text-accent underline">
-            {counted(patches.agent_count + patches.provider_count + patches.rig_count, 'patch', 'patches')}
+            {counted(patches.agent_count + patches.provider_count + patches.rig_count, 'patch changes', 'patches change')}
           </Link>{' '}
-          to what packs bring.
+          what packs bring.
         </p>
       )}
       <Warnings city={city} />
