@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { SignOuts } from '../api/signed-out.js';
 import type { Ways, Worker } from './link.js';
-import type { Down } from './messages.js';
+import type { Down, Up } from './messages.js';
 import { PageHub } from './page-hub.js';
 import { Streams, type Listener } from './streams.js';
 
@@ -233,4 +233,36 @@ it('a page that comes to a worker which has slept through a sign-out begins with
   new SignOuts(storage(), browser.device).note();
   const page = browser.page();
   expect([(await page.hub.ready).key, page.key, worker.key]).toEqual([null, null, null]);
+});
+
+describe('a page that waits for a city', () => {
+  const start = (): { hub: PageHub; sent: Up['t'][]; tell: (message: Down) => void } => {
+    const sent: Up['t'][] = [];
+    let tell: (message: Down) => void = () => undefined;
+    const here: Ways['here'] = (receive) => {
+      tell = receive;
+      return { send: ({ t }) => void sent.push(t), end: () => undefined };
+    };
+    const ways: Ways = { worker: () => undefined, here, lock: () => undefined, wait: () => () => undefined, name: () => 'page' };
+    const hub = new PageHub(ways, new SignOuts(storage(), storage()));
+    hub.join('/s', {});
+    return { hub, sent, tell: (message) => tell(message) };
+  };
+
+  // Guard: a page that looks at a city which was not there asks for it at once when it has come up.
+  it('asks for it at once when it has come up, and for no other', () => {
+    const { hub, sent, tell } = start();
+    tell({ t: 'state', url: '/s', state: { kind: 'missing', why: 'not running' } });
+    hub.come('/other');
+    expect(sent).toEqual(['join']);
+    hub.come('/s');
+    expect(sent).toEqual(['join', 'wake']);
+  });
+
+  it('leaves one alone that is there', () => {
+    const { hub, sent, tell } = start();
+    tell({ t: 'state', url: '/s', state: { kind: 'live' } });
+    hub.come('/s');
+    expect(sent).toEqual(['join']);
+  });
 });

@@ -86,6 +86,11 @@ export class PageHub {
     this.#send({ t: 'wake' });
   }
 
+  /** What was not there has come: who waits for it asks at once. */
+  come(url: string): void {
+    if (this.stateOf(url)?.kind === 'missing') this.wake();
+  }
+
   /** How often the service says something on each stream at the least. */
   useHeartbeat(ms: number): void {
     this.#heartbeatMs = ms;

@@ -1,5 +1,5 @@
 import { ask, askUnlessIn } from '../api/info.js';
-import { get, inCity, isBarred } from '../api/client.js';
+import { get, isBarred } from '../api/client.js';
 import type { Ask, City, LoggedEvent } from '../api/types.js';
 import { askedOf } from '../lib/asked.js';
 import { againOf } from './again.js';
@@ -7,6 +7,7 @@ import { onFrame } from './frame.js';
 import { hub } from './hub.js';
 import { LiveList } from './list.js';
 import { lookAgain, settle } from './operations.js';
+import { streamOf } from './use-list.js';
 
 /** What concerns all cities: one stream for inbox, fleet, badge and requests, for as long as there is a page. */
 const TYPES = [
@@ -109,8 +110,7 @@ export function followSupervisor(): void {
         if (told.type.startsWith('session.interaction.')) interaction(told);
         else if (told.type.startsWith('request.')) settle(told);
         if (/^(city|controller)\.|^request\.(failed|result\.city\.)/.test(told.type)) recities.want();
-        // What is looked at of a city that has come up is there by now.
-        if (told.type === 'controller.started' && hub.stateOf(inCity(told.city, 'events/stream'))?.kind === 'missing') hub.wake();
+        if (told.type === 'controller.started') hub.come(streamOf(told.city));
         // What a city that has ended asked nobody can answer any more.
         if (told.type === 'controller.stopped' || told.type === 'request.result.city.unregister') rereads.want();
       },
