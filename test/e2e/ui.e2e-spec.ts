@@ -334,9 +334,13 @@ described("the operator's page", () => {
     const page = await open('/ui/c/alpha/beads', { base: going.url });
     await page.locator('[data-bead]').first().waitFor();
     const told = page.waitForRequest((request) => new URL(request.url()).pathname === '/v0/info');
+    // What is said in a place that was there before is read out.
+    const place = page.locator('main + [role=status]');
+    expect([await place.count(), await place.textContent()]).toEqual([1, '']);
     await going.stop();
     await page.locator('[data-connection="Reconnecting"]').first().waitFor({ state: 'attached' });
     // Whatever somebody looks at meanwhile says of when it is.
+    await place.getByText('The service does not answer').waitFor();
     await page.locator('[data-as-of]').first().waitFor();
     for (const view of ['Inbox', 'Beads']) {
       await page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: view }).first().click();

@@ -1,4 +1,5 @@
-import { useEffect, useState, type ReactNode } from 'react';
+import { useEffect, useRef, useState, type ReactNode } from 'react';
+import { awayWords, NO_ANSWER } from '../lib/away-words.js';
 import { hub } from '../live/hub.js';
 import type { StreamState } from '../live/messages.js';
 import { SUPERVISOR } from '../live/supervisor.js';
@@ -31,11 +32,20 @@ export function Away({ city }: { readonly city: string | undefined }): ReactNode
       tell(false);
     };
   }, [at]);
-  if (at === undefined || !told) return null;
+  const last = useRef(NO_ANSWER);
+  const words = lost === undefined ? NO_ANSWER : (awayWords(lost === SUPERVISOR ? all : one, navigator.onLine) ?? last.current);
+  last.current = words;
+  // What is said in a place that was there before is read out.
   return (
-    <p role="status" className="flex flex-wrap items-center gap-x-3 border-t border-line bg-warntint px-4 py-1.5 text-sm">
-      <State tone="warn">{navigator.onLine ? 'The service does not answer' : 'This browser is offline'}</State>
-      <AsOf at={at} />
-    </p>
+    <div role="status">
+      {at !== undefined && told && (
+        <p className="flex flex-wrap items-center gap-x-3 border-t border-line bg-warntint px-4 py-1.5 text-sm">
+          <State tone="warn" long>
+            {words}
+          </State>
+          <AsOf at={at} />
+        </p>
+      )}
+    </div>
   );
 }

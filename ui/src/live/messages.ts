@@ -9,8 +9,8 @@ export interface Frame {
 export type StreamState =
   | { readonly kind: 'connecting' }
   | { readonly kind: 'live' }
-  /** The connection was lost; it is tried again. */
-  | { readonly kind: 'waiting'; readonly retryAt: number; readonly why: string }
+  /** The connection was lost, or the service has `answered` that it cannot be now; it is tried again. */
+  | { readonly kind: 'waiting'; readonly retryAt: number; readonly why: string; readonly answered?: boolean }
   /** The key is not good for it: nothing is tried before there is another one. */
   | { readonly kind: 'refused'; readonly status: number; readonly why: string }
   /** Its city does not run, or is not there. */

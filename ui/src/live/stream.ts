@@ -89,17 +89,20 @@ export class Stream {
   }
 
   async #rest(ms: number, state: StreamState | undefined): Promise<void> {
-    this.#set(state ?? { kind: 'waiting', retryAt: this.around.now() + ms, why: this.#why });
+    this.#set(state ?? { kind: 'waiting', retryAt: this.around.now() + ms, why: this.#why, answered: this.#answered });
     this.#hurry = new AbortController();
     await this.around.wait(ms, this.#hurry.signal);
   }
 
   #why = 'the connection was lost';
+  /** That was said by the service. */
+  #answered = false;
 
   /** One connection until its end. How long to wait before the next; undefined for good. */
   async #once(stop: AbortSignal, connected: () => void): Promise<'again' | { ms: number; state?: StreamState } | undefined> {
     // What was not there is not there until somebody says otherwise: who looks sees no change while it is asked for again.
     if (this.state.kind !== 'missing') this.#set({ kind: 'connecting' });
+    this.#answered = false;
     const here = new AbortController();
     const abort = (): void => here.abort();
     stop.addEventListener('abort', abort);
@@ -146,6 +149,7 @@ export class Stream {
     const { status } = response;
     const why = await detailOf(response);
     this.#why = why;
+    this.#answered = true;
     if (status === 401 || status === 403) return this.#end({ kind: 'refused', status, why });
     // It may never come: who starts it is heard of otherwise, and wakes this.
     if (status === 404) return { ms: Math.min(LONGEST_MS, MISSING_MS * 2 ** this.#misses++), state: { kind: 'missing', why } };
@@ -154,8 +158,7 @@ export class Stream {
       return { ms: 0 };
     }
     const seconds = Number(response.headers.get('retry-after'));
-    if (seconds > 0) return { ms: seconds * 1000, state: { kind: 'waiting', retryAt: this.around.now() + seconds * 1000, why } };
-    return 'again';
+    return seconds > 0 ? { ms: seconds * 1000 } : 'again';
   }
 
   #end(state: StreamState): undefined {

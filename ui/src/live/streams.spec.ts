@@ -222,7 +222,7 @@ describe('a stream', () => {
   });
 
   it('waits longer each time, and as long as it is told to', async () => {
-    const { around, streams, listener } = start();
+    const { around, streams, listener, told } = start();
     streams.handle(listener, { t: 'join', url: '/s', keep: false });
     const pauses: number[] = [];
     for (let i = 0; i < 12; i++) {
@@ -237,9 +237,11 @@ describe('a stream', () => {
       await settled();
     }
     expect(pauses.map(Math.round)).toEqual([500, 500, 500, 750, 1125, 1688, 2531, 3797, 5695, 8543, 12814, 15000]);
-    around.last.answer(503, {}, { 'retry-after': '3' });
+    around.last.answer(503, { detail: 'too many streams are open' }, { 'retry-after': '3' });
     await settled();
     expect(around.waits.at(-1)!.ms).toBe(3000);
+    // Whoever looks is not told that nothing has been answered.
+    expect(told.at(-1)).toMatchObject({ state: { kind: 'waiting', why: 'too many streams are open', answered: true } });
   });
 
   it('that says nothing any more is opened again', async () => {
@@ -263,7 +265,7 @@ describe('a stream', () => {
     await settled();
     around.waits.at(-1)!.go();
     await settled();
-    expect(told.at(-1)).toMatchObject({ t: 'state', state: { kind: 'waiting' } });
+    expect(told.at(-1)).toMatchObject({ t: 'state', state: { kind: 'waiting', answered: false } });
     around.waits.at(-1)!.go();
     await settled();
     expect(around.asked).toHaveLength(2);
