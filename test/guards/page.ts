@@ -920,6 +920,27 @@ export const PAGE: readonly Guard[] = [
     test: STREAMS,
   },
   {
+    guard: 'A page that looks at a city which was not there asks for it at once when it has come up.',
+    file: 'ui/src/live/page-hub.ts',
+    find: "?.kind === 'missing') this.wake()",
+    replace: "?.kind === 'paused') this.wake()",
+    test: HUB,
+  },
+  {
+    guard: 'The page does not say that nothing answers where the service has answered that somebody has to wait.',
+    file: 'ui/src/live/stream.ts',
+    find: '    this.#answered = true;\n',
+    replace: '',
+    test: STREAMS,
+  },
+  {
+    guard: 'The page offers to bring a formula back only where the key may do that.',
+    file: 'ui/src/lib/formula-commands.ts',
+    find: '|ralph|extends',
+    replace: '',
+    test: 'ui/src/lib/formula-commands.spec.ts',
+  },
+  {
     guard: 'The page says of a key in which cities it is good.',
     file: 'ui/src/lib/may.ts',
     find: 'cities === null ? undefined',
