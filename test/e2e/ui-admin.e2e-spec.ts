@@ -1,7 +1,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { BrowserContext, Page } from 'playwright-core';
+import type { BrowserContext, Locator, Page } from 'playwright-core';
 import { startStack, type Stack } from '../support/app.js';
 import { CHROMIUM, live, Watched } from '../support/browser.js';
 import { putKey } from '../support/callers.js';
@@ -61,6 +61,11 @@ described('administration on the page', () => {
   const row = (name: string) => page.locator(`[data-row="${name}"]`);
   const button = (name: string | RegExp) => page.getByRole('button', { name, exact: typeof name === 'string' });
   const dialog = () => page.locator('dialog[open]');
+  /** Why it cannot be pressed: whose key it is, the page knows only once it was told. */
+  const whyNot = async (one: Locator): Promise<string | null> => {
+    await eventually(async () => (await one.getAttribute('title')) !== 'not signed in');
+    return one.getAttribute('title');
+  };
 
   it('makes a key, shows it once, rotates it, and ends it', async () => {
     await go('/ui/keys');
@@ -464,9 +469,7 @@ described('administration on the page', () => {
       await reading.goto(`${guarded}${path}`);
       const one = reading.getByRole('button', { name, exact: false });
       await one.waitFor();
-      // Whose key it is, the page knows only once it was told.
-      await eventually(async () => (await one.getAttribute('title')) !== 'not signed in');
-      expect({ path, disabled: await one.isDisabled(), why: await one.getAttribute('title') }).toMatchObject({
+      expect({ path, why: await whyNot(one), disabled: await one.isDisabled() }).toMatchObject({
         disabled: true,
         why: expect.stringContaining('lacks the right'),
       });
@@ -513,9 +516,7 @@ described('administration on the page', () => {
       await limited.goto(`${guarded}${path}`);
       const one = limited.getByRole('button', { name }).first();
       await one.waitFor();
-      // Whose key it is, the page knows only once it was told.
-      await eventually(async () => (await one.getAttribute('title')) === why);
-      expect({ name, disabled: await one.isDisabled() }).toEqual({ name, disabled: why !== null });
+      expect({ name, why: await whyNot(one), disabled: await one.isDisabled() }).toEqual({ name, why, disabled: why !== null });
     }
     await limited.goto(`${guarded}${c}/patches?new=1`);
     await limited.locator('dialog[open]').getByText('this key lacks the right “commands”').waitFor();
@@ -529,7 +530,7 @@ described('administration on the page', () => {
     await none.addInitScript(`sessionStorage.setItem('svc.key', ${JSON.stringify(nowhere)})`);
     const first = await watched.open(`${guarded}/ui/cities`, { context: none });
     const create = first.getByRole('button', { name: 'Create the city' });
-    await eventually(async () => (await create.getAttribute('title')) === 'this key is limited to cities that are there');
+    expect(await whyNot(create)).toBe('this key is limited to cities that are there');
     await none.close();
     const operates = await a.post('/v0/keys', { name: 'operates', rights: ['operate'] });
     const other = await watched.context();
@@ -537,11 +538,11 @@ described('administration on the page', () => {
     const orders = await watched.open(`${guarded}${c}/orders`, { context: other });
     const pause = orders.getByRole('button', { name: /^(Pause|Go on)$/ }).first();
     await pause.waitFor();
-    await eventually(async () => (await pause.getAttribute('title')) === 'this key lacks the right “configure”');
+    expect(await whyNot(pause)).toBe('this key lacks the right “configure”');
     await orders.goto(`${guarded}${c}/maintenance`);
     const seal = orders.getByRole('button', { name: 'Seal the event log' });
-    await eventually(async () => (await seal.getAttribute('title')) === 'this key lacks the right “configure”');
-    await eventually(() => orders.getByRole('button', { name: 'Begin a cycle' }).isEnabled());
+    expect(await whyNot(seal)).toBe('this key lacks the right “configure”');
+    expect(await whyNot(orders.getByRole('button', { name: 'Begin a cycle' }))).toBeNull();
     await other.close();
   });
 
