@@ -253,6 +253,14 @@ export const STREAMS: readonly Guard[] = [
     name: 'is kept by nobody once it is read',
   },
   {
+    guard: 'What has been sent is let go of as soon as that is seen.',
+    file: 'src/platform/streams/subscriber.ts',
+    find: '      this.unsent?.settle();\n      this.#wake?.();',
+    replace: '      this.#wake?.();',
+    test: SNAPSHOTS,
+    name: 'is kept by nobody once it is read',
+  },
+  {
     guard: 'A stream of an agent does not keep the snapshot that it began with.',
     file: 'src/modules/sessions/transcripts/agent-streams.service.ts',
     find: "      first = ''; // this",

@@ -52,7 +52,11 @@ export class Subscriber {
     this.#seenAt = now;
     socket.setTimeout(0);
     socket.setNoDelay(true);
-    socket.on('drain', () => this.#wake?.());
+    socket.on('drain', () => {
+      // No look is waited for: a snapshot is some megabytes.
+      this.unsent?.settle();
+      this.#wake?.();
+    });
     socket.on('error', () => this.close());
     socket.on('close', () => {
       this.unsent?.settle();
