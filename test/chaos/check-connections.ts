@@ -9,20 +9,23 @@ const RECOVERY_MS = 2_000;
 /** A stream that ends in order within this time, and has said nothing, was never one. */
 const AT_ONCE_MS = 1_000;
 
+/** What ends a replica. */
+const ENDS: ReadonlySet<string> = new Set(['terminate', 'kill']);
+
 /** Frames in time, or an end; refusals before the headers and as problems. */
 export function checkConnections(history: History, violations: Violations): void {
   for (const connection of history.connections) {
     silence(connection, history, violations);
     const said = connection.frames.some((f) => f.id !== undefined);
     const { closedAt, closedBy, openedAt } = connection;
-    // A replica that was told to end while the stream was being opened has said `retry` and is excused.
-    const terminated = history.faults.some((f) => f.name === 'terminate' && f.replica === connection.replica && near(f.from, connection));
+    // A replica that was told to end, or killed, while the stream was being opened has said `retry` and is excused.
+    const ended = history.faults.some((f) => ENDS.has(f.name) && f.replica === connection.replica && near(f.from, connection));
     // So is one whose city was stopped in that moment: the next open of the same subscriber finds no city.
     const stopped = history.refusals.some(
       ({ subscriber, status, at }) =>
         subscriber === connection.subscriber && status === 404 && closedAt !== undefined && at >= closedAt && at < closedAt + AT_ONCE_MS,
     );
-    if (!said && !terminated && !stopped && closedBy === 'server' && closedAt !== undefined && closedAt - openedAt < AT_ONCE_MS) {
+    if (!said && !ended && !stopped && closedBy === 'server' && closedAt !== undefined && closedAt - openedAt < AT_ONCE_MS) {
       const message = `${connection.subscriber} on ${connection.replica}: 200, then the end after ${closedAt - openedAt} ms without a frame`;
       violations.add('pre-header errors', message, { ...connection, frames: connection.frames.slice(0, 3) });
     }
