@@ -513,6 +513,14 @@ export const RUN_CONTROL: readonly Guard[] = [
     name: 'while a member of its scope has failed',
   },
   {
+    guard: 'A control that a person has opened again has nothing skipped by what it has found before.',
+    file: `${CONTROL}/narrow.ts`,
+    find: " && !left.has(act.by ?? '')",
+    replace: '',
+    test: REOPENINGS,
+    name: 'has no other member of its scope taken down',
+  },
+  {
     guard: 'A step that ends by what is opened again has its whole run go on.',
     file: `${CONTROL}/narrow.ts`,
     find: 'ended !== undefined && this.#own.has(step.id)',

@@ -271,6 +271,10 @@ describe('a control that has something to begin when it is opened again', () => 
 
 describe('a control that a person has opened again', () => {
   const RETRY = 'retry = { max_attempts = 2 }';
+  const edges = (): DependenciesService => new DependenciesService(new DependenciesRepository(fixture.db), fixture.work);
+  const unlink = async (ref: string, needed: string): Promise<void> => {
+    await edges().remove(fixture.city, await idOf(ref), await idOf(needed), ANYBODY);
+  };
 
   // Guard: whoever opens several of a run would find the first of them closed.
   it.each([
@@ -286,6 +290,40 @@ describe('a control that a person has opened again', () => {
     await open('r.attempt.1');
     await end('r.attempt.1', 'pass');
     expect(await steps()).toMatchObject({ r: 'pass', n: 'open', c: 'open' });
+  });
+
+  it('has nothing begun that waits for it', async () => {
+    await launch(`${step('r', RETRY)}${step('n', 'needs = ["r"]', RETRY)}${step('x')}${step('c')}`);
+    await end('n', 'pass');
+    await end('r.attempt.1', 'pass');
+    expect(await steps()).toMatchObject({ r: 'pass', n: 'pass' });
+    for (const ref of ['r', 'n']) await open(ref);
+    expect(await steps()).toEqual({ r: 'open', n: 'open', x: 'open', c: 'open', 'r.attempt.1': 'pass' });
+    await end('c', 'pass');
+    expect(await steps()).toMatchObject({ r: 'pass', n: 'open', 'n.attempt.1': 'open' });
+  });
+
+  // The whole run would go on with that end, and close it, too.
+  it.each(['pass', 'fail'])('has nothing ended that waits for it, where an edge of that is changed: %s', async (outcome) => {
+    await launch(`${step('x')}${step('r', RETRY)}${step('n', 'needs = ["r", "x"]', RETRY)}${step('c')}`);
+    await end('x', 'pass');
+    if (outcome === 'fail') await end('n', 'pass');
+    await end('r.attempt.1', outcome, outcome === 'fail' ? { 'gc.failure_class': 'hard' } : {});
+    if (outcome === 'pass') await end('n.attempt.1', 'pass');
+    expect(await steps()).toMatchObject({ r: outcome, n: 'pass' });
+    for (const ref of ['r', 'n']) await open(ref);
+    await unlink('n', 'x');
+    expect(await steps()).toMatchObject({ r: 'open', n: 'open', 'r.attempt.1': outcome });
+  });
+
+  // Guard: the whole run would go on with that end, and its scope would fail again.
+  it('has no other member of its scope taken down, where an edge of that is changed', async () => {
+    await launch(`${step('x')}${SCOPE}${member('m', RETRY)}${member('n', 'needs = ["x"]', RETRY)}${step('c')}`);
+    await end('m.attempt.1', 'fail', { 'gc.failure_class': 'hard' });
+    expect(await steps()).toMatchObject({ s: 'fail', m: 'fail', n: 'skipped' });
+    for (const ref of ['s', 'm']) await open(ref);
+    await unlink('n', 'x');
+    expect(await steps()).toMatchObject({ s: 'open', m: 'open', n: 'open' });
   });
 
   // Guard: it would be skipped with what it begins, and its scope would fail again.
@@ -308,15 +346,13 @@ describe('a control that a person has opened again', () => {
     await launch(`${step('r', RETRY)}${step('x')}${step('y', 'needs = ["x"]')}${step('n', 'needs = ["x"]', RETRY)}`);
     await end('r.attempt.1', 'fail', { 'gc.failure_class': 'hard' });
     await open('r');
-    const [x, y, n] = [await idOf('x'), await idOf('y'), await idOf('n')];
-    const dependencies = new DependenciesService(new DependenciesRepository(fixture.db), fixture.work);
+    const [x, y] = [await idOf('x'), await idOf('y')];
     const facts = jest.spyOn(RunControlRepository.prototype, 'facts');
-    for (const type of ['related', 'blocks', 'related'] as const)
-      await dependencies.add(fixture.city, y, { depends_on_id: x, type }, ANYBODY);
+    for (const type of ['related', 'blocks', 'related'] as const) await edges().add(fixture.city, y, { depends_on_id: x, type }, ANYBODY);
     // What a plain step waits for is nothing that its run decides.
     expect(facts).not.toHaveBeenCalled();
     facts.mockRestore();
-    await dependencies.remove(fixture.city, n, x, ANYBODY);
+    await unlink('n', 'x');
     expect(await steps()).toMatchObject({ r: 'open', n: 'open', 'n.attempt.1': 'open' });
   });
 
