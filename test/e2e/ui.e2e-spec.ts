@@ -333,7 +333,7 @@ described("the operator's page", () => {
     const port = Number(new URL(going.url).port);
     const page = await open('/ui/c/alpha/beads', { base: going.url });
     await page.locator('[data-bead]').first().waitFor();
-    const told = page.waitForRequest((request) => new URL(request.url()).pathname === '/v0/info');
+    const told = page.waitForRequest((request) => new URL(request.url()).pathname === '/v0/info', { timeout: 0 });
     // What is said in a place that was there before is read out.
     const place = page.locator('main + [role=status]');
     expect([await place.count(), await place.textContent()]).toEqual([1, '']);
