@@ -6,8 +6,10 @@ import { cities } from './supervisor.js';
 export function useNoNewCity(): string | undefined {
   const now = useSigning();
   const not = useForbidden('configure');
-  const { rows } = useSyncExternalStore(cities.subscribe, cities.snapshot);
+  const { rows, phase } = useSyncExternalStore(cities.subscribe, cities.snapshot);
   const own = now.kind === 'in' ? now.info.caller.cities : null;
   if (not !== undefined || own === null) return not;
+  if (own.length === 0) return 'this key is good in no city';
+  if (phase === 'first') return 'the cities are not read yet';
   return own.every((name) => rows.some((city) => city.name === name)) ? 'this key is limited to cities that are there' : undefined;
 }
