@@ -4,7 +4,7 @@ import { onFrame } from './frame.js';
 import { asOf, LiveList, pageOf, type Answered } from './list.js';
 import { Reader } from './reader.js';
 import { SessionEvents } from './session-events.js';
-import type { Made } from './use-list.js';
+import { useCityList, type Made } from './use-list.js';
 
 const PAGE = 500;
 /** Without a state the service leaves out what is closed. */
@@ -60,4 +60,9 @@ export function sessionsOf(city: string, { state, template, only, most }: Sessio
     only,
   );
   return { list, event: (event) => events.apply(event), stop: () => reader.stop() };
+}
+
+/** One session as the city's list would have it, kept as that is. */
+export function useOneSession(city: string, id: string): Session | undefined {
+  return useCityList(city, `one ${id}`, () => sessionsOf(city, { state: 'all', only: id })).snapshot.rows[0];
 }

@@ -11,9 +11,9 @@ import { idOf } from '../lib/mutes.js';
 import { visible } from '../lib/text.js';
 import { onFrame } from '../live/frame.js';
 import { hub } from '../live/hub.js';
-import { sessionsOf } from '../live/sessions.js';
+import { useOneSession } from '../live/sessions.js';
 import { Transcript } from '../live/transcript.js';
-import { streamOf, useCityList } from '../live/use-list.js';
+import { streamOf } from '../live/use-list.js';
 import { AskCard } from '../parts/ask-card.js';
 import { Button, Confirm, Problem, State } from '../parts/basics.js';
 import { CityPaused } from '../parts/city-paused.js';
@@ -195,11 +195,6 @@ function Talk({ city, id, thinking }: TalkProps): ReactNode {
       )}
     </div>
   );
-}
-
-/** The session as the city's list would have it, kept as that is. */
-function useOneSession(city: string, id: string): Session | undefined {
-  return useCityList(city, `one ${id}`, () => sessionsOf(city, { state: 'all', only: id })).snapshot.rows[0];
 }
 
 interface HeaderProps {
