@@ -24,6 +24,7 @@ import { Age, Button, Confirm, Empty, Problem, State } from '../parts/basics.js'
 import { AgentLink, BeadLink } from '../parts/links.js';
 import { CityPage, Fact, Facts, Loading, Rows, Tabs } from '../parts/page.js';
 import { nameOf, SessionState } from '../parts/session-state.js';
+import { ValuesOfAgent } from './config/values-of-agent.js';
 
 const TABS = [
   ['sessions', 'Sessions'],
@@ -158,7 +159,7 @@ export function AgentPage(): ReactNode {
           />
           {tab === 'sessions' && <AgentSessions city={city} agent={agent} />}
           {tab === 'output' && <Output city={city} name={name} />}
-          {tab === 'config' && <Written city={city} name={agent.pool ?? name} />}
+          {tab === 'config' && <ValuesOfAgent city={city} name={agent.pool ?? name} />}
         </>
       )}
       {deleting && (
@@ -186,11 +187,6 @@ export function AgentPage(): ReactNode {
 const SESSIONS = 200;
 /** Of a pool, of which a member has some. */
 const SESSIONS_OF_POOL = 1_000;
-
-interface PartProps {
-  readonly city: string;
-  readonly name: string;
-}
 
 function AgentSessions({ city, agent }: { readonly city: string; readonly agent: Schemas['AgentResponse'] }): ReactNode {
   const { name, pool } = agent;
@@ -227,7 +223,7 @@ function AgentSessions({ city, agent }: { readonly city: string; readonly agent:
   );
 }
 
-function Output({ city, name }: PartProps): ReactNode {
+function Output({ city, name }: { readonly city: string; readonly name: string }): ReactNode {
   const { data, error, again } = useCityRead(
     city,
     `output of ${name}`,
@@ -259,44 +255,5 @@ function Output({ city, name }: PartProps): ReactNode {
         ))}
       </ol>
     </div>
-  );
-}
-
-function Written({ city, name }: PartProps): ReactNode {
-  const { data, error, again } = useCityRead(
-    city,
-    `written of ${name}`,
-    (signal) =>
-      get<Schemas['ConfigExplainResponse']>(inCity(city, 'config/explain'), {
-        query: { path: `agents.${name.replaceAll('/', '.')}`, limit: 500 },
-        signal,
-      }).then((first) =>
-        (first.values ?? []).length > 0
-          ? first
-          : get<Schemas['ConfigExplainResponse']>(inCity(city, 'config/explain'), {
-              query: { path: `agents."${name}"`, limit: 500 },
-              signal,
-            }),
-      ),
-    kinds('config.', 'agent.', 'pack.', 'patch.'),
-  );
-  if (data === undefined) return error === undefined ? <Loading rows={3} /> : <Problem error={error} onRetry={again} />;
-  const values = data.values ?? [];
-  if (values.length === 0) return <Empty title="Nothing of it is written by itself" />;
-  return (
-    <Rows label={`What ${name} is, and where that is written`}>
-      {values.map((one) => (
-        <li key={one.path} className="grid gap-x-4 gap-y-0.5 px-4 py-2 text-sm @2xl:grid-cols-[14rem_1fr_18rem]">
-          <code className="truncate text-xs" title={one.path}>
-            {visible(one.path.replace(/^agents\.("[^"]*"|[^.[]+)\.?/, '') || one.path)}
-          </code>
-          <span className="words min-w-0">{visible(typeof one.value === 'string' ? one.value : JSON.stringify(one.value))}</span>
-          <span className="truncate text-xs text-muted" title={`${one.file}: ${one.key}`}>
-            {visible(one.file)}
-            {one.key !== '' && ` · ${visible(one.key)}`}
-          </span>
-        </li>
-      ))}
-    </Rows>
   );
 }
