@@ -84,7 +84,9 @@ export async function prepareDatabase(config: AppConfig, given: string, warn: (l
     const isBack = await endPlacing(config, token, warn);
     const applied = await makeReady(config, url);
     await endRestore(config.dataDir, await serversOf(url).current());
-    if (isBack) await removeUnpacked(config.dataDir, undefined);
+    // It has ended all the same.
+    if (isBack)
+      await removeUnpacked(config.dataDir, undefined).catch((e: Error) => warn(`what the restore had unpacked stays: ${e.message}`));
     warn(isBack ? REST_IS_BACK : CITIES_MAY_LACK);
     return applied;
   } finally {

@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from '@jest/globals';
-import { mkdir, readdir, readFile, rmdir, stat, writeFile } from 'node:fs/promises';
+import { chmod, lchown, mkdir, readdir, readFile, rmdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { folder, removeFolders } from '../../../test/support/folders.js';
 import { endPlacing, removeUnpacked, unpackedIn } from './placing.js';
@@ -56,4 +56,23 @@ it('leaves nothing of what others have unpacked, an earlier release included', a
   await writeFile(join(dataDir, 'restore-begun'), '');
   await removeUnpacked(dataDir, 'two');
   expect((await readdir(dataDir)).sort()).toEqual(['cities', 'restore-begun', 'restore.new-two']);
+});
+
+// Guard: a start that had put all back died of `rm`, and each restore after it. As root it proves something only as somebody else.
+it('keeps no folder of cities that nothing may be taken out of', async () => {
+  const dataDir = await folder('svc-placing-');
+  const kept = join(dataDir, 'restore.new-one', 'kept');
+  await mkdir(kept, { recursive: true });
+  await writeFile(join(kept, 'module'), '');
+  const user = 65_534;
+  const isRoot = process.getuid!() === 0;
+  if (isRoot) for (const at of [dataDir, join(dataDir, 'restore.new-one'), kept, join(kept, 'module')]) await lchown(at, user, user);
+  await chmod(kept, 0o555);
+  if (isRoot) process.seteuid!(user);
+  try {
+    await removeUnpacked(dataDir, undefined);
+  } finally {
+    if (isRoot) process.seteuid!(0);
+  }
+  expect(await readdir(dataDir)).toEqual([]);
 });

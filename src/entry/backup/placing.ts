@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { chmod, chown, copyFile, readdir, realpath, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AppConfig } from '../../platform/config/config.js';
+import { removeTree } from '../../platform/runtime/preparation/remove-tree.js';
 import { readIfThere, writeForAll } from '../unfinished-restore.js';
 import { HOST, KEY, type Manifest } from './archive.js';
 import { placeCities, planCities, type CitiesPlan } from './cities-place.js';
@@ -23,8 +24,18 @@ export const unpackedIn = (dataDir: string, token: string): string => join(dataD
 
 /** Removes what restores have left that were killed, apart from the one whose rest is still to be put back. */
 export async function removeUnpacked(dataDir: string, but: string | undefined): Promise<void> {
-  for (const name of await readdir(dataDir))
-    if (name.startsWith(UNPACKED) && name !== `${UNPACKED}-${but}`) await rm(join(dataDir, name), { recursive: true, force: true });
+  for (const name of await readdir(dataDir)) if (name.startsWith(UNPACKED) && name !== `${UNPACKED}-${but}`) await remove(dataDir, name);
+}
+
+/** Removes what the restore with this token has unpacked, if anything. */
+export const removeUnpackedOf = (dataDir: string, token: string): Promise<void> => remove(dataDir, `${UNPACKED}-${token}`);
+
+/** Also folders of cities that nothing may be taken out of: what goes to another file system is copied, and stays here. */
+async function remove(dataDir: string, name: string): Promise<void> {
+  const at = join(await realpath(dataDir), name);
+  await removeTree(at).catch((error: Error) => {
+    throw new Error(`${at}: ${error.message}`, { cause: error });
+  });
 }
 
 /**

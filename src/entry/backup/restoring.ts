@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { chmod, copyFile, lstat, rename, rm, rmdir } from 'node:fs/promises';
+import { chmod, copyFile, lstat, rename, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type pg from 'pg';
 import type { AppConfig } from '../../platform/config/config.js';
@@ -17,7 +17,7 @@ import { beginRestore, endRestore, mark, oweEpoch, owedBy } from '../unfinished-
 import { ASIDE, DUMP, FILES, PASSWORD, unpack, type Manifest } from './archive.js';
 import { move } from './cities-place.js';
 import { loader } from './loading.js';
-import { placeRest, planRest, removeUnpacked, unpackedIn } from './placing.js';
+import { placeRest, planRest, removeUnpacked, removeUnpackedOf, unpackedIn } from './placing.js';
 import { flush, majorOf, run, withClient } from './programs.js';
 
 /**
@@ -42,9 +42,11 @@ export async function restore(
     if (locked) await lock.release();
     locked = false;
   };
+  const removeEarlier = (but: string | undefined): Promise<void> =>
+    removeUnpacked(config.dataDir, but).catch((error: Error) => tell(`what a restore before this has left stays: ${error.message}`));
   try {
     // What is left of one before this stays until its database is replaced: this one may be refused.
-    await removeUnpacked(config.dataDir, await owedBy(config.dataDir));
+    await removeEarlier(await owedBy(config.dataDir));
     const manifest = await unpack(file, folder, signal);
     assertFits(config, manifest);
     await assertReads(manifest);
@@ -67,9 +69,7 @@ export async function restore(
       await flush(folder);
       await oweEpoch(config.dataDir, token);
       // Nobody goes on with that of one before this any more.
-      await removeUnpacked(config.dataDir, token).catch((error: Error) =>
-        tell(`what a restore before this has left stays: ${error.message}`),
-      );
+      await removeEarlier(token);
     };
     const finish = async (url: string): Promise<number> => {
       await makeReady(config, url);
@@ -112,7 +112,8 @@ export async function restore(
   } finally {
     await unlock();
     const isOwed = (await owedBy(config.dataDir).catch(() => undefined)) === token;
-    if (!isOwed) await rm(folder, { recursive: true, force: true });
+    if (!isOwed)
+      await removeUnpackedOf(config.dataDir, token).catch((error: Error) => tell(`what the restore had unpacked stays: ${error.message}`));
     // What was refused leaves nothing. A folder with something in it stays.
     if (isNew) await rmdir(config.dataDir).catch(() => undefined);
   }

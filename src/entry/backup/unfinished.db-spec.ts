@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
+import promises, { mkdir, readdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import pg from 'pg';
 import { adminAt, emptyDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { folder, removeFolders } from '../../../test/support/folders.js';
@@ -239,6 +240,39 @@ describe('a start that ends a restore', () => {
     }
     expect([warned, await epochOf(database.url)]).toEqual([[], before]);
   });
+});
+
+// Guard: a start that had put all back died of that, and so did each restore after it.
+it('has ended where what it has unpacked cannot be removed, which is told', async () => {
+  const unpacked = join(config.dataDir, 'restore.new-this one');
+  await mkdir(unpacked);
+  await writeFile(join(unpacked, 'plan.json'), '{}');
+  const { unlink } = promises;
+  jest.spyOn(promises, 'unlink').mockImplementation(async (path) => {
+    if (String(path).endsWith('.json')) throw Object.assign(new Error('EPERM'), { code: 'EPERM' });
+    return unlink(path);
+  });
+  syncBuiltinESMExports();
+  const told: string[] = [];
+  const tell = (line: string): unknown => line.includes(' stays: ') && told.push(line.replace(/(restore.new-).*:/, '$1…:'));
+  try {
+    await withPgRestore(home, 'exit 0', async () => expect(await restore(config, file, true, tell)).toContain('in epoch 5'));
+    await oweEpoch(config.dataDir, 'this one');
+    await prepareDatabase(config, database.url, tell);
+  } finally {
+    jest.restoreAllMocks();
+    syncBuiltinESMExports();
+  }
+  expect([existsSync(marker()), await epochOf(database.url)]).toEqual([false, 6]);
+  const stays = `stays: ${config.dataDir}/restore.new-…: EPERM`;
+  expect(told).toEqual(
+    [
+      'what a restore before this has left',
+      'what a restore before this has left',
+      'what the restore had unpacked',
+      'what the restore had unpacked',
+    ].map((what) => `${what} ${stays}`),
+  );
 });
 
 // Guard: a machine that loses power would have the mark, and not what it tells of; once it has ended nothing else has it.
