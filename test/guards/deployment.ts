@@ -390,6 +390,14 @@ export const DEPLOYMENT: readonly Guard[] = [
     name: 'leaves the epoch of its log, and the cities, to the next start',
   },
   {
+    guard: 'What a restore has unpacked stays where its mark cannot be read.',
+    file: 'src/entry/backup/restoring.ts',
+    find: 'catch(() => token)) === token',
+    replace: 'catch(() => undefined)) === token',
+    test: 'src/entry/backup/restoring.spec.ts',
+    name: 'keeps what it has unpacked',
+  },
+  {
     guard: 'What a restore has unpacked goes, also where nothing may be taken out of a folder.',
     file: 'src/entry/backup/placing.ts',
     find: 'await removeTree(at)',

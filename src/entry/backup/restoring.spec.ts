@@ -1,4 +1,5 @@
 import { afterEach, expect, it } from '@jest/globals';
+import { mkdirSync, rmSync } from 'node:fs';
 import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { folder, removeFolders } from '../../../test/support/folders.js';
@@ -47,6 +48,16 @@ it('moves a link aside whose database is gone', async () => {
   await expect(restored).rejects.toThrow(/PostgreSQL/);
   expect(told.join('\n')).toContain(`${postgres} is now ${postgres}.before-`);
   expect(await readdir(postgres)).toContain('data');
+});
+
+// Guard: the only copy of what the next start was to put back was gone.
+it('keeps what it has unpacked where nobody can say whether that is owed', async () => {
+  const { config, file } = await backupOf(await folder('svc-restoring-'), await ours());
+  await mkdir(join(config.dataDir, 'postgres'));
+  const mark = join(config.dataDir, 'restore-begun');
+  const unreadable = (line: string): void => void (line.includes('.before-') && (rmSync(mark), mkdirSync(mark)));
+  await expect(restore(config, file, false, unreadable)).rejects.toThrow(/EISDIR|ENOTEMPTY/);
+  expect((await readdir(config.dataDir)).filter((name) => name.startsWith('restore.new-'))).toHaveLength(1);
 });
 
 // Guard: what was there is moved aside for files that the server then refuses.

@@ -111,7 +111,8 @@ export async function restore(
     return `restored as of ${manifest.at}; the log is in epoch ${epoch}: clients that had read more are told so`;
   } finally {
     await unlock();
-    const isOwed = (await owedBy(config.dataDir).catch(() => undefined)) === token;
+    // Where nobody can say: there is no other copy of it.
+    const isOwed = (await owedBy(config.dataDir).catch(() => token)) === token;
     if (!isOwed)
       await removeUnpackedOf(config.dataDir, token).catch((error: Error) => tell(`what the restore had unpacked stays: ${error.message}`));
     // What was refused leaves nothing. A folder with something in it stays.
