@@ -398,6 +398,14 @@ export const DEPLOYMENT: readonly Guard[] = [
     name: 'keeps what it has unpacked',
   },
   {
+    guard: 'A backup lets a service start again that has been stopped under it.',
+    file: 'src/entry/backup/backing-up.ts',
+    find: 'begun ? RESTART_MS',
+    replace: 'begun ? AGAIN_MS',
+    test: 'src/entry/backup/backing-up.spec.ts',
+    name: 'the time to start again',
+  },
+  {
     guard: 'What a restore has unpacked goes, also where nothing may be taken out of a folder.',
     file: 'src/entry/backup/placing.ts',
     find: 'await removeTree(at)',

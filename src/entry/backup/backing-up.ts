@@ -80,6 +80,8 @@ function lacking(names: readonly string[]): string {
 /** How often it is begun where the server of another process, as of a service that is stopped, or of another backup, ends under it. */
 const COPIES = 50;
 const AGAIN_MS = 200;
+/** Where it has ended in the middle its service may be about to start again, and would find that a backup has its directory. */
+const RESTART_MS = 10_000;
 
 async function ofEmbedded(
   config: AppConfig,
@@ -92,8 +94,10 @@ async function ofEmbedded(
   const data = join(home, 'data');
   if (!existsSync(join(data, 'PG_VERSION')))
     throw new Error(`there is nothing to back up in ${config.dataDir}; name another with --data-dir`);
+  let begun = false;
   const copy = async (url: string): Promise<number> => {
     await look(url);
+    begun = true;
     const server = await copyRunning(url, data, join(folder, FILES), signal);
     await copyFile(join(home, 'password'), join(folder, PASSWORD));
     return server;
@@ -110,7 +114,8 @@ async function ofEmbedded(
       told = error.message;
     }
     await rm(join(folder, FILES), { recursive: true, force: true });
-    await sleep(AGAIN_MS, signal);
+    await sleep(begun ? RESTART_MS : AGAIN_MS, signal);
+    begun = false;
   }
 }
 
