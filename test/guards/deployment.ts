@@ -406,6 +406,14 @@ export const DEPLOYMENT: readonly Guard[] = [
     name: 'the time to start again',
   },
   {
+    guard: 'A backup is not begun again and again for what the database answers, as that the disk is full.',
+    file: 'src/entry/backup/embedded-copy.ts',
+    find: '(!isAnswer(error) || GONE',
+    replace: '(isRetryable(error) || GONE',
+    test: 'src/entry/backup/embedded-copy.spec.ts',
+    name: 'is there where it says',
+  },
+  {
     guard: 'What a restore has unpacked goes, also where nothing may be taken out of a folder.',
     file: 'src/entry/backup/placing.ts',
     find: 'await removeTree(at)',

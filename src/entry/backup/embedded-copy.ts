@@ -3,7 +3,7 @@ import { constants } from 'node:fs';
 import { copyFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
-import { isRetryable } from '../../platform/database/pg-errors.js';
+import { isAnswer, isRetryable } from '../../platform/database/pg-errors.js';
 
 /** What a base backup is without: what a server makes anew, or must not find. */
 const EMPTY = new Set(['wal', 'replslot', 'dynshmem', 'notify', 'serial', 'snapshots', 'stat_tmp', 'subtrans'].map((name) => `pg_${name}`));
@@ -58,19 +58,26 @@ async function copyIfThere(from: string, into: string): Promise<void> {
   });
 }
 
-/** The server that another process has started on these files has ended, or is not there yet: who looks again may find one, or start it. */
+/** The server that another process has started on these files has ended, is not there yet, or takes no connection: who looks again may find one, or start it. */
 export class ServerGone extends Error {
   constructor(cause: unknown) {
-    super(`the database that another process has started has ended, or is not there yet (${(cause as Error).message})`, { cause });
+    super(
+      `the database that another process has started has ended, is not there yet, or takes no connection (${(cause as Error).message})`,
+      { cause },
+    );
   }
 }
+
+/** What a server says that ends, or begins, or has too many connections. Whatever else it answers, as that its disk is full, is no less true later. */
+const GONE = new Set(['57P01', '57P02', '57P03', '53300']);
 
 /** Works with the address of the server that another process has started on these files. @throws ServerGone */
 export async function withRunning<T>(home: string, work: (url: string) => Promise<T>): Promise<T> {
   try {
     return await work(await addressOf(home));
   } catch (error) {
-    throw isRetryable(error) ? new ServerGone(error) : error;
+    const isGone = isRetryable(error) && (!isAnswer(error) || GONE.has((error as pg.DatabaseError).code ?? ''));
+    throw isGone ? new ServerGone(error) : error;
   }
 }
 
