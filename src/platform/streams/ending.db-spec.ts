@@ -116,9 +116,9 @@ describe('streams of a city that stops and starts again', () => {
     const stream = await opening(name, '1', async () => {
       const [group] = b.hub.stream(name)!.groups.values();
       await meanwhile(name);
-      await eventually(() => group!.idleSince !== undefined, 2_000).catch(() => false);
+      await eventually(() => group!.idleSince !== undefined).catch(() => false);
       Date.now = () => now() + 40_000;
-      retired = await eventually(() => group!.channel.isRetired, 2_000).catch(() => false);
+      retired = await eventually(() => group!.channel.isRetired, 30_000).catch(() => false);
       Date.now = now;
     });
     await stream.untilEnd();
