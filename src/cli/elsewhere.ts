@@ -50,6 +50,9 @@ const MEANT: Readonly<Record<string, string>> = {
   '-f': '--follow goes on with what comes',
 };
 
+/** Not what all objects have, such as `constructor`. */
+const ofWord = (key: string): string | undefined => (Object.hasOwn(MEANT, key) ? MEANT[key] : undefined);
+
 /** What verbs from elsewhere are called here; of several that a family has, the first. */
 const ALIKE: readonly (readonly [words: readonly string[], verbs: readonly string[]])[] = [
   [
@@ -110,7 +113,7 @@ export function withMeaning(path: string, message: string, commands: readonly st
   if (said === undefined || word === undefined) return message;
   // The commands of the root are families, not verbs.
   const own = path.includes(' ') ? alike(word, commands) : [];
-  const meant = MEANT[`${path} ${word}`] ?? (own.length === 0 ? MEANT[word] : own.map((verb) => `\`${path} ${verb}\``).join(' or '));
+  const meant = ofWord(`${path} ${word}`) ?? (own.length === 0 ? ofWord(word) : own.map((verb) => `\`${path} ${verb}\``).join(' or '));
   if (meant !== undefined) return `${said}: ${meant}`;
   const guess = withoutEnding(message);
   return said === guess ? `${said}; see \`${path} --help\`` : guess;

@@ -67,6 +67,7 @@ describe('wrong command lines', () => {
       "svc wait create: too many arguments for 'create'. Expected 0 arguments but got 2: a, b; see `svc wait create --help`\n",
     ],
     [['get', 'pods'], "svc: unknown command 'get': lists are `svc city list`"],
+    [['constructor'], "svc: unknown command 'constructor'; see `svc --help`\n"],
     [['pool', 'list'], "svc: unknown command 'pool': `svc agent list` has the members of pools, `svc agent update POOL --max-active"],
     [['suspend'], "svc: unknown command 'suspend': `svc city suspend`, `svc rig suspend` or `svc agent suspend`\n"],
     [['city', 'delete', 'a'], "svc city: unknown command 'delete': `svc city unregister` lets go of a city; its directory stays\n"],
