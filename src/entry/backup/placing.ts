@@ -91,7 +91,7 @@ export async function endPlacing(config: Named, token: string, tell: Tell): Prom
   const folder = unpackedIn(config.dataDir, token);
   const fail = (why: string, cause?: unknown): never => {
     throw new Error(
-      `a restore has not ended, and what is left of it in ${folder} cannot be put back: ${why}; mend that and start again, where another user has restored once as that one; or run the restore again with --replace; or put it back by hand and remove that folder`,
+      `a restore has not ended, and what is left of it in ${folder} cannot be put back: ${why}; mend that and start again (the first time as the user who has restored, where that was another one); or run the restore again with --replace; or put it back by hand and remove that folder`,
       { cause },
     );
   };
