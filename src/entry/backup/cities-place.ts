@@ -50,7 +50,7 @@ export async function planCities(root: string, stamp: string): Promise<CitiesPla
 
 /**
  * Moves aside what is there, and puts the folder `from` in the place of it. It may be called again with the plan that it has kept last, wherever
- * it was ended: each thing gets its name in one step.
+ * it was ended: each thing gets its name in one step; of what was copied from another file system somebody may have to say which of the two stays.
  */
 export async function placeCities(
   plan: CitiesPlan,
