@@ -560,7 +560,7 @@ export const DEPLOYMENT: readonly Guard[] = [
     guard: 'A folder of cities that cannot be replaced is found before a restore touches anything.',
     file: 'src/entry/backup/placing.ts',
     find: 'place: await planCities(root, stamp) } });',
-    replace: 'place: { root, stamp, whole: true, isAside: false } } });',
+    replace: 'place: { root, stamp, whole: true, isAside: false, placed: [] } } });',
     test: RESTORING,
     name: 'found before anything is touched',
   },
