@@ -193,7 +193,7 @@ export class Isolation implements OnApplicationBootstrap, OnApplicationShutdown 
         // What is found stands for as long as this process lives, and none of this host's cities is to be open to others for a moment's sake.
         if (error instanceof OfAMoment || isHostShort(error))
           throw new OfAMoment(
-            `which isolation this host allows cannot be found out just now: ${said}; if that stays, raise [runner.limits] processes of ${this.hostFile}, or say SVC_RUNNER_ISOLATION=users or none`,
+            `which isolation this host allows cannot be found out just now: ${said}; if that stays, raise [runner.limits] processes of ${this.hostFile}, or say SVC_RUNNER_ISOLATION=${kind === 'bubblewrap' ? 'users or none' : 'none'}`,
             { cause: error },
           );
         if (wanted !== 'auto') throw new Error(`SVC_RUNNER_ISOLATION=${wanted} cannot be had on this host: ${said}`, { cause: error });
