@@ -100,6 +100,14 @@ export const ISOLATION: readonly Guard[] = [
     name: 'that only answers requests',
   },
   {
+    guard: 'An API replica that was short of something at its start says how it isolates once that is found.',
+    file: 'src/platform/isolation/isolation.ts',
+    find: 'if (this.#untold) this.#tell(found);',
+    replace: '',
+    test: 'src/platform/isolation/isolation.spec.ts',
+    name: 'is told of once it is found',
+  },
+  {
     guard: 'A shortage of the moment at which a service starts takes no walls away.',
     file: 'src/platform/isolation/isolation.ts',
     find: 'if (error instanceof OfAMoment || isHostShort(error))',
@@ -1061,8 +1069,8 @@ export const ISOLATION: readonly Guard[] = [
   {
     guard: 'A worker that starts ends what one that was killed has left of those that it had lent.',
     file: 'src/platform/isolation/isolation.ts',
-    find: 'if (users !== undefined && runsAgents) void',
-    replace: 'if (users !== undefined && !runsAgents) void',
+    find: 'if (found.users !== undefined && this.#runsAgents) void',
+    replace: 'if (found.users !== undefined && !this.#runsAgents) void',
     test: 'src/platform/isolation/isolation.spec.ts',
     name: 'ends what one that was killed',
   },

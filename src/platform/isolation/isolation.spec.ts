@@ -14,6 +14,9 @@ import { OfAMoment } from './probe.js';
 import { Users } from './users.js';
 import { isolationOf } from './testing/isolation.js';
 
+/** A process that only answers requests. */
+const API = { SVC_ROLE: 'api', SVC_DATABASE_URL: 'postgres://localhost/svc', SVC_REDIS_URL: 'redis://localhost' };
+
 let data: string;
 beforeEach(async () => {
   data = await realpath(await mkdtemp(path.join(tmpdir(), 'svc-isolation-')));
@@ -56,17 +59,34 @@ describe('isolation that the operator asks for', () => {
   it('keeps no process from starting for a moment that only answers requests, and runs nothing without it', async () => {
     const tried = jest.spyOn(Bubblewrap, 'tryOn').mockRejectedValue(new OfAMoment('bwrap: fork: Resource temporarily unavailable'));
     try {
-      const isolation = isolationOf(data, 'bubblewrap', {
-        SVC_ROLE: 'api',
-        SVC_DATABASE_URL: 'postgres://localhost/svc',
-        SVC_REDIS_URL: 'redis://localhost',
-      });
+      const isolation = isolationOf(data, 'bubblewrap', API);
       await isolation.onApplicationBootstrap();
       await expect(isolation.sandbox([])).rejects.toThrow('cannot be found out just now');
       tried.mockRejectedValue(new Error('No permissions to create new namespace'));
       await expect(isolation.sandbox([])).rejects.toThrow('SVC_RUNNER_ISOLATION=bubblewrap cannot be had on this host');
     } finally {
       tried.mockRestore();
+    }
+  });
+
+  // Guard: whoever reads its log knows that git can do what this service can.
+  it('is told of once it is found, also by a process that was short of something at its start', async () => {
+    const tried = jest.spyOn(Bubblewrap, 'tryOn').mockRejectedValue(new OfAMoment('bwrap: fork: Resource temporarily unavailable'));
+    const told: string[] = [];
+    const log = { warn: (_: object, text: string) => told.push(text) } as unknown as AppLogger;
+    try {
+      const isolation = new Isolation(new AppConfig(loadConfig({ ...API, SVC_DATA_DIR: data }, '/') as Config), log);
+      await isolation.onApplicationBootstrap();
+      await expect(isolation.found()).rejects.toThrow(OfAMoment);
+      tried.mockRejectedValue(new Error('No permissions to create new namespace'));
+      jest.spyOn(Users, 'tryOn').mockRejectedValue(new Error('no numbers'));
+      for (let n = 0; n < 2; n++) expect(await isolation.sandbox([])).toBeUndefined();
+      expect(told).toEqual([
+        'git is refused until this host says how it can be isolated',
+        'git is NOT isolated: it can do what this service can',
+      ]);
+    } finally {
+      jest.restoreAllMocks();
     }
   });
 

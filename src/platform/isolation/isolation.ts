@@ -30,12 +30,16 @@ interface Found {
   readonly users?: Users;
 }
 
+const limitsOf = ({ bubblewrap, users }: Found): LimitsBy => (bubblewrap ?? users)?.limitsBy ?? UNLIMITED;
+
 /** What stands between the programs that are run for cities and the rest of this host. */
 @Injectable()
 export class Isolation implements OnApplicationBootstrap, OnApplicationShutdown {
   readonly hostFile: string;
   #way: CityWay | undefined;
   #found: Promise<Found> | undefined;
+  /** It has started without knowing how it isolates. */
+  #untold = false;
   #toldOfNetwork = false;
   readonly #toldOf = new Set<string>();
 
@@ -51,12 +55,24 @@ export class Isolation implements OnApplicationBootstrap, OnApplicationShutdown 
     const found = await this.found().catch((error: unknown) => {
       if (this.config.role !== 'api' || !(error instanceof OfAMoment)) throw error;
       this.log.warn({ err: error }, 'git is refused until this host says how it can be isolated');
+      this.#untold = true;
     });
     if (found === undefined) return;
-    const { kind, why, users, bubblewrap } = found;
-    const runsAgents = this.config.role !== 'api' && this.config.runnerCapacity > 0;
+    this.#tell(found);
+    // Nobody waits for it: whoever is lent one of them ends first what is left.
+    if (found.users !== undefined && this.#runsAgents) void this.#endLeft(found.users);
+  }
+
+  get #runsAgents(): boolean {
+    return this.config.role !== 'api' && this.config.runnerCapacity > 0;
+  }
+
+  /** What its operator is to know, once a process. */
+  #tell(found: Found): void {
+    const { kind, why, bubblewrap } = found;
+    const runsAgents = this.#runsAgents;
     const what = runsAgents ? 'agents are' : 'git is';
-    const limits = await this.limitsBy();
+    const limits = limitsOf(found);
     if (kind !== 'none' && limits.processes === 'none')
       this.log.warn('how many processes agents start is NOT limited: the service is root, and may make no groups (cgroups) for them');
     if (kind !== 'none') this.log.info({ isolation: kind, limits }, `${what} isolated`);
@@ -73,8 +89,6 @@ export class Isolation implements OnApplicationBootstrap, OnApplicationShutdown 
       this.log.warn(
         'this host does not let /proc/sys be mounted read-only: the service is root, and so what is isolated can change settings of the kernel',
       );
-    // Nobody waits for it: whoever is lent one of them ends first what is left.
-    if (users !== undefined && runsAgents) void this.#endLeft(users);
   }
 
   async #endLeft(users: Users): Promise<void> {
@@ -103,10 +117,17 @@ export class Isolation implements OnApplicationBootstrap, OnApplicationShutdown 
    * something just now: whoever asks next has it looked for again
    */
   found(): Promise<Found> {
-    return (this.#found ??= this.#find().catch((error: unknown) => {
+    return (this.#found ??= this.#firstFound().catch((error: unknown) => {
       if (error instanceof OfAMoment) this.#found = undefined;
       throw error;
     }));
+  }
+
+  /** Found by whoever asks first. A process that could not tell at its start how it isolates tells it then. */
+  async #firstFound(): Promise<Found> {
+    const found = await this.#find();
+    if (this.#untold) this.#tell(found);
+    return found;
   }
 
   /** Where agents of this host may write: what is shown of it is not looked for behind a link of theirs. @param more as they are spelled */
@@ -129,8 +150,7 @@ export class Isolation implements OnApplicationBootstrap, OnApplicationShutdown 
 
   /** What limits what is run for cities on this host. */
   async limitsBy(): Promise<LimitsBy> {
-    const { bubblewrap, users } = await this.found();
-    return (bubblewrap ?? users)?.limitsBy ?? UNLIMITED;
+    return limitsOf(await this.found());
   }
 
   /**
