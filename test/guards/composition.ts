@@ -64,8 +64,16 @@ export const COMPOSITION_GUARDS: readonly Guard[] = [
   {
     guard: 'A long line is cut where no name is parted from its secret.',
     file: 'src/modules/files/composition/mask.ts',
-    find: 'lineMasked(near.slice(0, at)) + lineMasked(near.slice(at)) === together',
-    replace: 'at > 0',
+    find: 'if (from < at && at < to) at = lastPlace(near, from);',
+    replace: 'if (from < at && at < from) at = to;',
+    test: 'src/modules/files/composition/mask.spec.ts',
+    name: 'is cut where no secret is',
+  },
+  {
+    guard: 'A secret as long as a private key is not parted where a long line is cut.',
+    file: 'src/modules/files/composition/mask.ts',
+    find: 'NEAR = 8_192',
+    replace: 'NEAR = 2_048',
     test: 'src/modules/files/composition/mask.spec.ts',
     name: 'is cut where no secret is',
   },

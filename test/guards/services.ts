@@ -258,8 +258,8 @@ export const SERVICES: readonly Guard[] = [
   {
     guard: 'A long line of a service is cut once what comes behind a name is there.',
     file: 'src/modules/integrations/services/service-logs.ts',
-    find: 'while (this.#begun.length > MAX_LINE + LONGEST) {',
-    replace: 'while (this.#begun.length > MAX_LINE) {',
+    find: 'while (this.#begun.length > MAX_LINE + NEAR) {',
+    replace: 'while (this.#begun.length > MAX_LINE + LONGEST) {',
     test: 'src/modules/integrations/services/service-logs.spec.ts',
     name: 'where the end of a long line comes later',
   },

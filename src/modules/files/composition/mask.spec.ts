@@ -113,12 +113,18 @@ describe('what a program has written', () => {
     ['word ', 'password="hunter 2"'],
     ['word,', 'x https://a:hunter2@h'],
     ['word ', `ghp_${'hunter2'.repeat(4)}`],
-  ])('is cut where no secret is: %s%s', (words, secret) => {
-    for (let behind = 1; behind < secret.length; behind++) {
+    ['word ', 'token=hunter2;'.repeat(9)],
+    // As long as a private key, and a passphrase of many words.
+    ['word ', `PRIVATE_KEY=${'hunter2'.repeat(600)}`],
+    ['word,', `passphrase: '${'hunter 2, '.repeat(400)}'`],
+    ['word ', `x https://a:hunter2@${'b,'.repeat(2_000)}@h`],
+  ])('is cut where no secret is (%#)', (words, secret) => {
+    for (let behind = 1; behind < secret.length; behind += Math.ceil(secret.length / 150)) {
       const before = words.repeat(4_000).slice(0, MAX_LINE - behind);
       const line = `${before.slice(0, before.lastIndexOf(words.at(-1)!) + 1).padStart(before.length, 'x')}${secret} and so on`;
       const end = endOfPart(line);
-      expect(end).toBeGreaterThan(MAX_LINE - 100);
+      expect(end).toBeGreaterThan(MAX_LINE - behind - 10);
+      expect(end).toBeLessThanOrEqual(MAX_LINE);
       const parts = [line.slice(0, end), line.slice(end)].map((part) => masked(part));
       expect(parts.join('')).toBe(maskedLines(line));
       expect(parts.join('')).not.toContain('hunter');

@@ -21,8 +21,8 @@ const WELL_KNOWN =
   /(?<![\w-])(?:sk-[\w-]{16,}|gh[oprsu]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abeoprs]-[\w-]{10,}|AKIA[0-9A-Z]{16}|AIza[\w-]{30,}|hf_\w{20,}|npm_\w{20,}|svc_[0-9a-f]{12}_[\w-]{20,}|sv[aosx]_[\w-]{16,}|eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]+)/g;
 /** Longer texts are prompts and files, no command lines: of those only addresses and well-known secrets are looked for. */
 export const MAX_LINE = 16_384;
-/** Characters on each side of where a line is cut that tell whether that parts a name from its value, and the places that are tried. */
-const [NEAR, TRIED] = [2_048, 8];
+/** Characters on each side of where a line is cut in which secrets are looked for: what is longer than this may be parted. */
+export const NEAR = 8_192;
 
 /**
  * A copy of plain configuration values that may be shown. The one rule of what is hidden: values of environments and headers; what
@@ -36,14 +36,38 @@ export function masked<T>(value: T, key = ''): T {
 /** What a program has written: each line of it, however many there are, and however long they are. */
 export const maskedLines = (text: string): string => text.split('\n').map(lineMasked).join('\n');
 
-/** Where a line that is longer than `MAX_LINE` is cut, so that each part is masked by itself as both are together: behind a blank or a comma. */
+/**
+ * Where a line that is longer than `MAX_LINE` is cut, so that each part is masked by itself as both are together: behind the last
+ * blank or comma that lies in no secret. It is found by looking once, however many secrets there are.
+ */
 export function endOfPart(line: string): number {
   if (line.length <= MAX_LINE) return line.length;
   const near = line.slice(MAX_LINE - NEAR, MAX_LINE + NEAR);
-  const together = lineMasked(near);
-  const places = [...near.slice(0, NEAR).matchAll(/[\s,]/g)].slice(-TRIED).map(({ index }) => index + 1);
-  const found = places.findLast((at) => lineMasked(near.slice(0, at)) + lineMasked(near.slice(at)) === together);
-  return found === undefined ? MAX_LINE : MAX_LINE - NEAR + found;
+  let at = lastPlace(near, NEAR);
+  for (const { from, to } of secretsWithPlaces(near, NEAR)) if (from < at && at < to) at = lastPlace(near, from);
+  return at === 0 ? MAX_LINE : MAX_LINE - NEAR + at;
+}
+
+/** Behind the last blank or comma before `end`; 0 where there is none. */
+function lastPlace(text: string, end: number): number {
+  let at = end;
+  while (at > 0 && !/[\s,]/.test(text[at - 1]!)) at--;
+  return at;
+}
+
+/** The secrets with their names that begin before `end`, the last one first. Well-known ones have neither blanks nor commas in them. */
+function secretsWithPlaces(text: string, end: number): Span[] {
+  const found: Span[] = [];
+  for (const one of namedSecrets(text)) {
+    if (one.from >= end) break;
+    found.push(one);
+  }
+  if (text.includes('://'))
+    for (const { 0: whole, index } of text.matchAll(USER_INFO)) {
+      if (index >= end) break;
+      found.push({ from: index, to: index + whole.length });
+    }
+  return found.toSorted((one, other) => other.from - one.from);
 }
 
 function mask(value: unknown, key: string, secret: boolean): unknown {
@@ -80,9 +104,23 @@ function addressesMasked(text: string): string {
   return text.includes('://') ? text.replace(USER_INFO, `://${MASK}@`) : text;
 }
 
-/** Looks at each name once, and at a value only behind the name of a secret. */
 function namedMasked(text: string): string {
   let shown = '';
+  let from = 0;
+  for (const { value, to } of namedSecrets(text)) {
+    shown += text.slice(from, value) + MASK;
+    from = to;
+  }
+  return shown + text.slice(from);
+}
+
+interface Span {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** From the name to the end of the value. Looks at each name once, and at a value only behind the name of a secret. */
+function* namedSecrets(text: string): Generator<Span & { readonly value: number }> {
   let from = 0;
   for (const { 0: whole, 1: name, 2: between, index } of text.matchAll(NAMED)) {
     // What a blank follows is a name only as a flag: `token of the day` is text.
@@ -90,8 +128,7 @@ function namedMasked(text: string): string {
     VALUE.lastIndex = index + whole.length;
     const found = VALUE.exec(text);
     if (found === null || !isSecret(name!, found[2]!)) continue;
-    shown += text.slice(from, index) + whole + (found[1] ?? '') + MASK;
     from = VALUE.lastIndex;
+    yield { from: index, value: index + whole.length + (found[1] ?? '').length, to: from };
   }
-  return shown + text.slice(from);
 }

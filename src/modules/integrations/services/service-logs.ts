@@ -5,7 +5,7 @@ import { AppLogger } from '../../../platform/logging/logger.js';
 import { readSteadily } from '../../../platform/runtime/steadily.js';
 import { Signals } from '../../../platform/streams/signals.js';
 import { sleep } from '../../../platform/time/clock.js';
-import { endOfPart, masked, MAX_LINE } from '../../files/composition/mask.js';
+import { endOfPart, masked, MAX_LINE, NEAR } from '../../files/composition/mask.js';
 import { ServiceLinesRepository } from './service-lines.repository.js';
 
 /** Characters of a line that are kept; what is longer goes on in the next one. */
@@ -100,7 +100,7 @@ export class LineSink {
     }
     this.#begun = text.slice(from);
     // What comes behind a name is there by then.
-    while (this.#begun.length > MAX_LINE + LONGEST) {
+    while (this.#begun.length > MAX_LINE + NEAR) {
       const end = endOfPart(this.#begun);
       this.#addOne(this.#begun, 0, end);
       this.#begun = this.#begun.slice(end);
