@@ -72,6 +72,29 @@ describe('what services write', () => {
   });
 });
 
+describe('a line that never ends', () => {
+  afterEach(() => void jest.restoreAllMocks());
+
+  // Guard: nobody waits while secrets are looked for in what is left out; and what follows may be half a secret.
+  it('is left out to the end of its line, and nothing is looked for in it', () => {
+    let now = 0;
+    const sink = new LineSink(() => now);
+    sink.write(Buffer.from('words '.repeat(100_000)));
+    const looks = jest.spyOn(String.prototype, 'matchAll');
+    for (let n = 0; n < 3; n++) sink.write(Buffer.from(`\n${'words '.repeat(10_000)}`));
+    expect(looks).not.toHaveBeenCalled();
+    const kept = texts(sink);
+    expect(kept.pop()).toBe('… 4 lines are left out: too much was written at once');
+    expect(kept.join('')).toMatch(/^(words ){80000,90000}$/);
+    now = 10_000;
+    sink.write(Buffer.from(`${'hunter2 '.repeat(5_000)}"`));
+    sink.write(Buffer.from(' hunter2\nwell again\n'));
+    expect(texts(sink)).toEqual(['well again']);
+    sink.end();
+    expect(texts(sink)).toEqual([]);
+  });
+});
+
 describe('a service that writes without end', () => {
   afterEach(() => void jest.useRealTimers());
   const turns = async (): Promise<void> => {

@@ -81,6 +81,8 @@ interface Line {
 export class LineSink {
   readonly #decoder = new StringDecoder('utf8');
   #begun = '';
+  /** A line of which a part is left out is left out to its end: what follows may be half a secret. */
+  #skips = false;
   #lines: Line[] = [];
   #leftOut = 0;
   #allowance = AT_ONCE;
@@ -96,15 +98,12 @@ export class LineSink {
     let from = 0;
     for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', from)) {
       this.#add(text, from, end > from && text[end - 1] === '\r' ? end - 1 : end);
+      this.#skips = false;
       from = end + 1;
     }
-    this.#begun = text.slice(from);
     // What comes behind a name is there by then.
-    while (this.#begun.length > MAX_LINE + NEAR) {
-      const end = endOfPart(this.#begun);
-      this.#addOne(this.#begun, 0, end);
-      this.#begun = this.#begun.slice(end);
-    }
+    while (!this.#skips && text.length - from > MAX_LINE + NEAR) from = this.#addPart(text, from, text.length);
+    this.#begun = this.#skips ? '' : text.slice(from);
   }
 
   /** Nothing more will come. */
@@ -134,27 +133,33 @@ export class LineSink {
     this.#at = now;
   }
 
-  /** The line between two places, which may be longer than one may be. */
+  /** What there is of a line, which may be longer than one may be. */
   #add(text: string, start: number, end: number): void {
+    if (this.#skips) return;
     let from = start;
-    do {
-      const to = from + endOfPart(text.slice(from, end));
-      this.#addOne(text, from, to);
-      from = to;
-    } while (from < end);
+    do from = this.#addPart(text, from, end);
+    while (from < end);
   }
 
-  /** Nothing is made of what is left out: that may be very much. A line is masked before it is cut: half a secret is known by nothing. */
-  #addOne(text: string, from: number, to: number): void {
-    const cost = to - from + 64;
-    if (cost > this.#allowance || this.#lines.length >= MAX_WAITING) {
+  /**
+   * The next part of a line. Nothing is made of what is left out, and nothing is looked for in it: that may be very much. A line is
+   * masked before it is cut: half a secret is known by nothing.
+   *
+   * @returns where the part ends
+   */
+  #addPart(text: string, from: number, end: number): number {
+    const most = Math.min(end - from, MAX_LINE) + 64;
+    if (most > this.#allowance || this.#lines.length >= MAX_WAITING) {
       this.#leftOut++;
-      return;
+      this.#skips = true;
+      return end;
     }
-    this.#allowance -= cost;
+    const to = from + endOfPart(text.slice(from, end));
+    this.#allowance -= to - from + 64;
     const line = masked(text.slice(from, to).replaceAll('\0', '\uFFFD'));
     const at = new Date();
     for (let cut = 0; cut === 0 || cut < line.length; cut += LONGEST)
       this.#lines.push({ at, text: line.slice(cut, cut + LONGEST).toWellFormed() });
+    return to;
   }
 }
