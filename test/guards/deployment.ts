@@ -385,7 +385,7 @@ export const DEPLOYMENT: readonly Guard[] = [
     guard: 'A restore that is run again leaves nothing of the one before it.',
     file: 'src/entry/backup/restoring.ts',
     find: 'await removeEarlier(token);',
-    replace: "if (token === '') await removeEarlier(token);",
+    replace: 'void removeEarlier; void token;',
     test: UNFINISHED,
     name: 'leaves the epoch of its log, and the cities, to the next start',
   },
