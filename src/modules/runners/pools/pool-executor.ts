@@ -20,11 +20,11 @@ import type { SessionChanges } from '../../sessions/session-store/session-change
 import { churnMs, endedByItself, PRODUCTIVE_MS } from '../../sessions/session-store/session-rest.js';
 import type { SessionPatch, SessionRow } from '../../sessions/session-store/session-row.js';
 import { isAsked } from '../../sessions/session-store/session-states.js';
-import { STAYS, stopWish } from '../../sessions/session-store/session-stops.js';
+import { GIVEN_UP, STAYS, stopWish } from '../../sessions/session-store/session-stops.js';
 import { NUDGE_LIFETIME_MS, nudgeText } from './nudge-text.js';
 import type { Ending, PoolDecision, PoolSession } from './pool-facts.js';
 import { givesName, isAsPlanned, lockPlanned } from './pool-locks.js';
-import { emptyRun, MENDED, NOT_STARTED, without } from './pool-patches.js';
+import { emptyRun, MENDED, without } from './pool-patches.js';
 import { handOver, wantedAfter } from './pool-succession.js';
 import { PoolStateRepository } from './pool-state.repository.js';
 import { RefusedStarts } from './refused-starts.js';
@@ -131,7 +131,7 @@ export class PoolExecutor {
         const wake_request = isAsked(row.wake_request) ? row.wake_request : 'create';
         const after = await changes.move(row, 'sleep', {
           reason: 'runner-lost',
-          set: { ...NOT_STARTED, wake_request, wake_requested_at: at },
+          set: { ...GIVEN_UP, wake_request, wake_requested_at: at },
         });
         changes.emit(event(SessionColdStartTimeout, { ...changes.facts(after), payload: {} }));
         return 'done';

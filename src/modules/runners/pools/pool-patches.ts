@@ -27,14 +27,3 @@ export const MENDED = {
   failure: null,
   tried_hash: null,
 } as const satisfies SessionPatch;
-
-/** Of one whose runner was lost while it was started. */
-export const NOT_STARTED = {
-  runner_id: null,
-  live: false,
-  instance_token: null,
-  token_hash: null,
-  start_deadline: null,
-  stop_request: null,
-  stop_deadline: null,
-} as const satisfies SessionPatch;

@@ -11,6 +11,7 @@ import type { SessionChanges } from '../../sessions/session-store/session-change
 import { SessionChangesService } from '../../sessions/session-store/session-changes.service.js';
 import { MAX_FAILED_STARTS } from '../../sessions/session-store/session-rest.js';
 import type { SessionPatch, SessionRow } from '../../sessions/session-store/session-row.js';
+import { GIVEN_UP } from '../../sessions/session-store/session-stops.js';
 import type { Decision } from './after-exit.js';
 import { RUNNER_ACTOR } from './runner-actor.js';
 import { SessionWorkRepository, type SessionFacts } from './session-work.repository.js';
@@ -143,15 +144,7 @@ function moved(changes: SessionChanges, row: SessionRow, decision: Decision, end
   const kind = eventOf(row, decision, ended);
   const told = kind === undefined ? message : { ...message, event: kind };
   const gone: SessionPatch = {
-    runner_id: null,
-    live: false,
-    instance_token: null,
-    token_hash: null,
-    start_deadline: null,
-    stop_request: null,
-    stop_reason: null,
-    stop_requested_at: null,
-    stop_deadline: null,
+    ...GIVEN_UP,
     ...(ended.stderrTail === undefined ? {} : { stderr_tail: ended.stderrTail }),
     ...(ended.how === undefined || ended.message === undefined ? {} : { failure: storableText(ended.message.slice(-MESSAGE_MAX)) }),
   };

@@ -29,5 +29,15 @@ export const UNASKED = {
   stop_deadline: null,
 } as const satisfies SessionPatch;
 
+/** No runner has it. */
+export const GIVEN_UP = {
+  ...UNASKED,
+  runner_id: null,
+  live: false,
+  instance_token: null,
+  token_hash: null,
+  start_deadline: null,
+} as const satisfies SessionPatch;
+
 /** Its process stays: what was to start it again after its end would start it after another one, which is to be the last. */
 export const STAYS = { ...UNASKED, wake_request: null, wake_requested_at: null } as const satisfies SessionPatch;
