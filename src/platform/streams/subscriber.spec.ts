@@ -3,9 +3,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { connect, createServer, type AddressInfo, type ListenOptions, type NetConnectOpts, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { HeldSocket } from '../../../test/support/held-socket.js';
 import { eventually } from '../../../test/support/sse.js';
 import { MAX_HELD_BYTES, STEADY_BYTES_MS } from './handed.js';
 import { STALL_LIMIT_MS, Subscriber } from './subscriber.js';
@@ -71,24 +71,8 @@ describe('a stream whose client reads slowly', () => {
 });
 
 describe('how long a stream is given to take more', () => {
-  /** A socket of which the system takes what it is told to. */
-  class Held extends Writable {
-    readonly _handle = { bytesWritten: 0, writeQueueSize: 0 };
-    setTimeout(): void {}
-    setNoDelay(): void {}
-    override _write(chunk: Buffer, _encoding: string, done: () => void): void {
-      this._handle.bytesWritten += chunk.length;
-      this._handle.writeQueueSize += chunk.length;
-      this.#done = done;
-    }
-    #done = (): void => undefined;
-    take(bytes: number): void {
-      this._handle.writeQueueSize -= bytes;
-      if (this._handle.writeQueueSize === 0) this.#done();
-    }
-  }
   const opened = () => {
-    const socket = new Held();
+    const socket = new HeldSocket();
     return { socket, subscriber: new Subscriber(socket as unknown as Socket, 15_000, () => undefined), start: Date.now() };
   };
   /** When it is found to be stalled, of looks each second; the start is one. */

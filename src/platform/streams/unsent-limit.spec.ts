@@ -3,9 +3,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Writable, type Readable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { HeldSocket } from '../../../test/support/held-socket.js';
 import { eventually } from '../../../test/support/sse.js';
 import type { AppConfig } from '../config/config.js';
 import { Metrics } from '../health/metrics.js';
@@ -27,27 +28,6 @@ class Told extends AppLogger {
   }
   override warn(fields: unknown): void {
     this.lines.push(fields as Record<string, unknown>);
-  }
-}
-
-/** A socket of which the system takes what it is told to. */
-class Line extends Writable {
-  readonly _handle = { bytesWritten: 0, writeQueueSize: 0 };
-  encrypted = false;
-  #done = (): void => undefined;
-  constructor() {
-    super({ decodeStrings: false, highWaterMark: 16 * KB });
-  }
-  setTimeout(): void {}
-  setNoDelay(): void {}
-  override _write(chunk: Buffer, _encoding: string, done: () => void): void {
-    this._handle.bytesWritten += chunk.length;
-    this._handle.writeQueueSize += chunk.length;
-    this.#done = done;
-  }
-  take(bytes: number): void {
-    this._handle.writeQueueSize -= bytes;
-    if (this._handle.writeQueueSize === 0) this.#done();
   }
 }
 
@@ -79,7 +59,7 @@ const value = async (name: string): Promise<number> => (await metrics.registry.g
 
 describe('what streams have unsent', () => {
   const opened = (owner = 'key a', encrypted = false) => {
-    const line = new Line();
+    const line = new HeldSocket();
     line.encrypted = encrypted;
     const socket = line as unknown as Socket;
     return { line, subscriber: new Subscriber(socket, 15_000, () => undefined, undefined, limit.of(socket, owner)) };
@@ -88,7 +68,7 @@ describe('what streams have unsent', () => {
   const write = (some: readonly { subscriber: Subscriber }[], bytes = 256 * KB): void => {
     for (const { subscriber } of some) subscriber.write(Buffer.alloc(bytes));
   };
-  const cut = (some: readonly { line: Line }[]): number[] => some.flatMap(({ line }, n) => (line.destroyed ? [n] : []));
+  const cut = (some: readonly { line: HeldSocket }[]): number[] => some.flatMap(({ line }, n) => (line.destroyed ? [n] : []));
 
   it('is let go of once it is taken, whatever was written', async () => {
     const { line, subscriber } = opened();
