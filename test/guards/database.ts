@@ -23,6 +23,14 @@ export const DATABASE: readonly Guard[] = [
     name: 'are waited for aloud',
   },
   {
+    guard: 'Who finds all migrations done takes no turn.',
+    file: 'src/platform/database/migrator.ts',
+    find: "if (target === 'latest' && (await",
+    replace: "if (target === 'none' && (await",
+    test: MIGRATIONS,
+    name: 'keep nobody waiting',
+  },
+  {
     guard: 'A migration that says that it runs alone does.',
     file: 'src/platform/database/migrator.ts',
     find: "alone === true || name.endsWith('_concurrently')",

@@ -1,4 +1,4 @@
-import { Kysely } from 'kysely';
+import { Kysely, sql, type DatabaseIntrospector, type TableMetadata } from 'kysely';
 import pg from 'pg';
 import { BeginningDialect } from './beginning.js';
 import { HangingConnections } from './hanging.js';
@@ -19,6 +19,23 @@ export type Database = DB;
 export class Db extends Kysely<Database> {
   /** At the most. */
   connections = DEFAULT_POOL_SIZE;
+
+  /**
+   * What Kysely's migrator asks is whether its own two tables are there, three times a step. The dialect's answer reads every column of every
+   * table, which took half of the time in which a new database is migrated.
+   */
+  override get introspection(): DatabaseIntrospector {
+    return { getSchemas: () => Promise.resolve([]), getTables: () => tablesOf(this) };
+  }
+}
+
+/** The tables on the search path, without their columns. */
+async function tablesOf(db: Db): Promise<TableMetadata[]> {
+  const { rows } = await sql<{ name: string }>`
+    select relname as name from pg_class where relkind in ('r', 'p') and pg_table_is_visible(oid) and relnamespace <> 'pg_catalog'::regnamespace`.execute(
+    db,
+  );
+  return rows.map(({ name }) => ({ name, isView: false, isForeign: false, columns: [] }));
 }
 
 export interface PoolOptions {

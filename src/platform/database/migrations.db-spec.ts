@@ -73,6 +73,17 @@ describe('migrations of one that has those before', () => {
     expect(said).toEqual([`another migrate step is waited for: process ${String(holder)} of the database`]);
   });
 
+  it('keep nobody waiting who has nothing left to do', async () => {
+    const said: string[] = [];
+    const known = await allMigrations();
+    const up = async (): Promise<void> => {
+      const other = migrate(database.url, 'latest', known, { toldAfterMs: 0, tell: (line) => void said.push(line) });
+      await Promise.race([other, eventually(() => said.length > 0)]);
+    };
+    await migrate(database.url, 'latest', { ...known, '9001_long': { alone: true, up } });
+    expect(said).toEqual([]);
+  });
+
   it('are committed by the time one that runs alone begins', async () => {
     const seen: unknown[] = [];
     const migrations: Migrations = {

@@ -55,6 +55,9 @@ export async function migrate(url: string, target: MigrateTarget = 'latest', giv
   const pool = createPool(url, { max: 2, applicationName: 'svc-migrate' });
   const db = createDb(pool);
   try {
+    // Nearly every start finds all of it done: to load the migrations, and to take a turn, would be most of what it has to do.
+    const known = given === undefined ? await knownMigrations() : Object.keys(given).sort();
+    if (target === 'latest' && (await pendingOf(db, known)).length === 0) return [];
     const migrations = given ?? (await allMigrations());
     return await inTurn(url, waiting, () => (target === 'latest' ? carryOut(db, migrations) : takeBack(db, migrations)));
   } finally {
@@ -94,19 +97,26 @@ async function executedIn(db: Db): Promise<string[]> {
 }
 
 /**
- * All at once, in one transaction; what runs alone after what stands before it, which is committed by then. What a newer release has done stays: this one may run
- * with it, which is how one goes back after an upgrade.
+ * What a newer release has done stays: this one may run with it, which is how one goes back after an upgrade.
+ *
+ * @throws Error where something would have to be done below what a newer release has done
+ */
+async function pendingOf(db: Db, known: readonly string[]): Promise<string[]> {
+  const { missing: pending, unknown } = differenceOf(await executedIn(db), known);
+  if (unknown.length === 0 || pending.length === 0) return pending;
+  throw new Error(
+    `a newer release has changed the database (${unknown.at(-1)}), and this one has ${pending.length} migrations that the newer one has not (from ${pending[0]} on): start the newer release`,
+  );
+}
+
+/**
+ * All at once, in one transaction; what runs alone after what stands before it, which is committed by then.
  *
  * @throws Error where something would have to be done below what a newer release has done
  */
 export async function carryOut(db: Db, migrations: Migrations): Promise<string[]> {
-  const { missing: pending, unknown } = differenceOf(await executedIn(db), Object.keys(migrations).sort());
-  if (unknown.length > 0) {
-    if (pending.length === 0) return [];
-    throw new Error(
-      `a newer release has changed the database (${unknown.at(-1)}), and this one has ${pending.length} migrations that the newer one has not (from ${pending[0]} on): start the newer release`,
-    );
-  }
+  const pending = await pendingOf(db, Object.keys(migrations).sort());
+  if (pending.length === 0) return [];
   const migrator = migratorOf(db, migrations);
   const alone = (name: string): boolean => isAlone(name, migrations[name]!);
   if (!pending.some(alone)) return namesOf(await migrator.migrateToLatest());
