@@ -6,7 +6,8 @@ const HEAVY = [
   /\/test\/chaos\/.*checker\.spec\.ts$/,
   /\/test\/scenarios\//,
   /\/test\/e2e\/(embedded|fan-outs|storm|processes|rig-clones|runners|telemetry|tls|docs|checks|orders-hosts|isolation(-users)?|network|city-commands-walls|operations|rigs|private-rigs|packs|cli-commands|ui(-\w+)?)\.e2e-spec\.ts$/,
-  /\/test\/e2e\/(maintenance|services|pools|cli-pools)\.e2e-spec\.ts$/,
+  /\/test\/e2e\/(maintenance|services|pools|cli|cli-(pools|config|contract|doctor)|extmsg-outbound)\.e2e-spec\.ts$/,
+  /\/src\/entry\/backup\/(loading|restoring|unfinished)\.db-spec\.ts$/,
   /\/test\/e2e\/(session-wedges|session-runs|session-messages|cli-sessions|service-proxy|service-takeover|service-walls|extmsg-connected|extmsg-examples)\.e2e-spec\.ts$/,
   /\/test\/e2e\/(fuzz|attacks|front-door|audit|client|authorization|session-tokens)\.e2e-spec\.ts$/,
   /\/src\/platform\/runtime\/(acp|exec|pty)\/\w+-runtime\.spec\.ts$/,
@@ -48,7 +49,9 @@ const IN_TURN = [
   ['scenarios/svc-installed', 'scenarios/client-package', 'scenarios/first-minutes', 'e2e/docs'],
   ['chaos/checker', 'chaos/messages-checker', 'chaos/sessions-checker', 'chaos/orders-checker'],
   ['e2e/audit', 'e2e/fuzz', 'e2e/front-door', 'e2e/attacks', 'e2e/checks', 'e2e/session-tokens'],
-  ['e2e/extmsg-connected', 'e2e/session-messages', 'e2e/extmsg-examples', 'e2e/session-wedges'],
+  ['e2e/extmsg-connected', 'e2e/session-messages', 'e2e/extmsg-examples', 'e2e/session-wedges', 'e2e/extmsg-outbound'],
+  ['backup/unfinished', 'backup/restoring', 'backup/loading'],
+  ['e2e/cli', 'e2e/cli-config', 'e2e/cli-pools', 'e2e/cli-contract', 'e2e/cli-doctor'],
   ['e2e/service-proxy', 'e2e/session-runs', 'e2e/services', 'e2e/cli-sessions'],
   [
     'e2e/rigs',
@@ -67,7 +70,7 @@ const TURN_MS = 3_600_000;
 const isHeavy = (path) => HEAVY.some((files) => files.test(path));
 const turn = Math.floor(Date.now() / TURN_MS);
 const later = process.env.DEEP === '1' ? [] : IN_TURN.flatMap((line) => line.filter((_, n) => n !== turn % line.length));
-const isLater = (path) => later.some((name) => path.includes(`/test/${name}.`));
+const isLater = (path) => later.some((name) => path.includes(`/${name}.`));
 
 export function only(paths) {
   if (later.length > 0) console.error(`At other hours of the day: ${later.join(', ')}`);
