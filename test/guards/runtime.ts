@@ -504,6 +504,22 @@ export const RUNTIME: readonly Guard[] = [
     name: 'is taken back',
   },
   {
+    guard: 'A message of many spaces for a program in a terminal keeps nobody waiting.',
+    file: `${PTY}/typing.ts`,
+    find: "text.replace(/\\s+/g, (spaces) => (spaces.includes('\\n') ? ' ' : spaces))",
+    replace: "text.replace(/\\s*\\n\\s*/g, ' ')",
+    test: `${PTY}/typing.spec.ts`,
+    name: 'of a megabyte of spaces',
+  },
+  {
+    guard: 'A screen of many spaces keeps nobody waiting.',
+    file: 'src/platform/runtime/screen/turn-text.ts',
+    find: "    .replace(/^\\n+/, '')\n    .trimEnd();",
+    replace: "    .replace(/^\\n+|\\s+$/g, '');",
+    test: 'src/platform/runtime/screen/turn-text.spec.ts',
+    name: 'of long lines of nothing but spaces',
+  },
+  {
     guard: 'What a terminal does as often as its program says has a limit.',
     file: `${PTY}/terminal.ts`,
     find: 'Number(count) <= most',

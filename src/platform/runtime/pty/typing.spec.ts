@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { runInNewContext } from 'node:vm';
 import { StartError } from '../port.js';
 import { loadLibraries } from './terminal.js';
 import { asPaste, type, type Keyboard } from './typing.js';
@@ -11,6 +12,14 @@ describe('a paste', () => {
   it('keeps lines and tabs, or makes one line where each would be sent by itself', () => {
     expect(asPaste('a\r\n\tb\nc', true)).toBe('\u001b[200~a\r\tb\rc\u001b[201~');
     expect(asPaste('a\r\n\tb\nc', false)).toBe('a b c');
+    expect(asPaste('  a \n \n b  c\t\n', false)).toBe('  a b  c ');
+  });
+
+  it('of a megabyte of spaces without an end of a line is made at once', () => {
+    const message = `a${' '.repeat(999_998)}b`;
+    // Looked at anew from each of the spaces it would take minutes, in which the process does nothing else.
+    const made = runInNewContext('make()', { make: () => asPaste(message, false) }, { timeout: 20_000 }) as string;
+    expect(made === message).toBe(true);
   });
 
   it('that the program does not take is taken back, and has an end', async () => {

@@ -68,5 +68,10 @@ export function asPaste(message: string, bracketed: boolean): string {
   // oxlint-disable-next-line no-control-regex -- they are what has to go
   const text = message.replace(/\r\n?/g, '\n').replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '');
   // Terminals send the key of a new line, not its character.
-  return bracketed ? `\u001b[200~${text.replaceAll('\n', '\r')}${PASTE_ENDS}` : text.replace(/\s*\n\s*/g, ' ').replaceAll('\t', ' ');
+  return bracketed ? `\u001b[200~${text.replaceAll('\n', '\r')}${PASTE_ENDS}` : inOneLine(text).replaceAll('\t', ' ');
+}
+
+/** One space for each run of spaces that has an end of a line. Each run is looked at once: many without such an end take no longer. */
+function inOneLine(text: string): string {
+  return text.replace(/\s+/g, (spaces) => (spaces.includes('\n') ? ' ' : spaces));
 }

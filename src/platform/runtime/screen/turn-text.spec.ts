@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
+import { runInNewContext } from 'node:vm';
 import type { RuntimeEvent } from '../port.js';
-import { TurnText } from './turn-text.js';
+import { CONTINUED, TurnText } from './turn-text.js';
 
 function recorded(prefix?: string): { text: TurnText; entries: Map<string, [status: string, text: string]>; writes: () => number } {
   const entries = new Map<string, [string, string]>();
@@ -48,6 +49,14 @@ describe('the text of a turn', () => {
     expect(text.add({ settled: [], open: [''] })).toBe(false);
     text.end();
     expect(entries.get('turn-3.1')).toEqual(['final', 'answer']);
+  });
+
+  it('of long lines of nothing but spaces is tidied at once', () => {
+    const { text, entries } = recorded();
+    const long = `${' '.repeat(999_999)}${CONTINUED}`;
+    // One line after the other goes on with the one before. Looked at anew from each of the spaces it would take minutes.
+    runInNewContext('add()', { add: () => text.add({ settled: [], open: [long, 'end  ', ' '] }) }, { timeout: 20_000 });
+    expect(entries.get('turn-3.1')![1] === `${' '.repeat(999_999)}end`).toBe(true);
   });
 
   it('is nothing when nothing was shown', () => {

@@ -77,5 +77,6 @@ function tidy(lines: readonly string[]): string {
     .replaceAll(`${CONTINUED}\n`, '')
     .replaceAll(CONTINUED, '')
     .replace(/\n{3,}/g, '\n\n')
-    .replace(/^\n+|\s+$/g, '');
+    .replace(/^\n+/, '')
+    .trimEnd();
 }
