@@ -1,4 +1,5 @@
 import { stripVTControlCharacters } from 'node:util';
+import { withoutTerminalCommands } from '../contract/terminal-commands.js';
 import { seen } from './harmless.js';
 import type { Io } from './io.js';
 import { coloured } from './state-colour.js';
@@ -6,7 +7,7 @@ import { coloured } from './state-colour.js';
 /** Control characters never reach the terminal: names and messages come from other people. */
 export function plain(text: string): string {
   // oxlint-disable-next-line no-control-regex -- removing them is the purpose
-  return seen(stripVTControlCharacters(text)).replaceAll(/[\u0000-\u001f\u007f-\u009f]+/g, ' ');
+  return seen(stripVTControlCharacters(withoutTerminalCommands(text))).replaceAll(/[\u0000-\u001f\u007f-\u009f]+/g, ' ');
 }
 
 const SEGMENTS = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
@@ -77,7 +78,7 @@ export function columns(rows: readonly (readonly string[])[]): string {
 
 /** A text of several lines, each indented. */
 export function block(text: string): string {
-  const lines = text.replace(/\s+$/, '').split(/\r?\n/);
+  const lines = text.trimEnd().split(/\r?\n/);
   return lines.map((line) => `${`  ${plain(line)}`.trimEnd()}\n`).join('');
 }
 

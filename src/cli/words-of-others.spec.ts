@@ -1,6 +1,10 @@
-import { expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
+import { runInNewContext } from 'node:vm';
 import { runCli } from './cli.js';
 import { Progress } from './cities/progress.js';
+import { tellAnswer } from './sessions/answer.js';
+import { partOf } from './sessions/parts.js';
+import { block, plain } from './table.js';
 import { fakeIo } from './testing/io.js';
 import { json, testServer } from './testing/server.js';
 
@@ -34,4 +38,29 @@ it('says so of what a proxy has answered while somebody waits', () => {
   const io = fakeIo();
   new Progress(io, 'creating alpha', false).note(`503 ${HOSTILE}`);
   expect(io.stderr).toBe('creating alpha\n503 bad\n');
+});
+
+describe('a megabyte of others that would take minutes to look at from each of its places', () => {
+  const atOnce = (shown: () => unknown): void => void runInNewContext('shown()', { shown }, { timeout: 20_000 });
+  const spaces = `a${' '.repeat(1_000_000)}b`;
+
+  it('is an answer', () => {
+    const io = fakeIo();
+    atOnce(() => void tellAnswer(io, {}, { session_id: 's', message_id: 'm', answer: spaces }));
+    expect(io.stdout === `${spaces}\n`).toBe(true);
+  });
+
+  it('is a part of a conversation', () => {
+    const message = { id: 'm', role: 'assistant', status: 'final', blocks: [{ type: 'text', text: `\n${spaces} ` }] };
+    const parts: ReturnType<typeof partOf>[] = [];
+    atOnce(() => parts.push(partOf(message as Parameters<typeof partOf>[0], false)));
+    expect(parts.map((part) => 'text' in part && part.text === spaces)).toEqual([true]);
+  });
+
+  it('is a text of several lines', () => {
+    const shown: string[] = [];
+    atOnce(() => shown.push(block(spaces), plain('\u001b]'.repeat(500_000)), plain('\u001b]0;a title\u0007b\u001b]2;another\u001b\\c')));
+    expect(shown.slice(1)).toEqual(['', 'bc']);
+    expect(shown[0]!.length).toBe(spaces.length + 3);
+  });
 });

@@ -16,6 +16,14 @@ export const CLIENT: readonly Guard[] = [
     name: 'unless it knows it',
   },
   {
+    guard: 'A text of others that has many spaces keeps a terminal waiting for nothing.',
+    file: 'src/cli/table.ts',
+    find: 'text.trimEnd().split',
+    replace: "text.replace(/\\s+$/, '').split",
+    test: 'src/cli/words-of-others.spec.ts',
+    name: 'is a text of several lines',
+  },
+  {
     guard: 'A link to the first key is no proof that a directory knows it.',
     file: 'src/cli/target.ts',
     find: 'constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK',

@@ -512,6 +512,14 @@ export const RUNTIME: readonly Guard[] = [
     name: 'of a megabyte of spaces',
   },
   {
+    guard: 'Commands for a terminal that have no end keep nobody waiting.',
+    file: 'src/platform/runtime/printable.ts',
+    find: "withoutTerminalCommands(text.replaceAll('\\r\\n', '\\n'))",
+    replace: "(Date.now() < 0 ? withoutTerminalCommands(text) : text.replaceAll('\\r\\n', '\\n'))",
+    test: 'src/platform/runtime/printable.spec.ts',
+    name: 'is made at once',
+  },
+  {
     guard: 'A screen of many spaces keeps nobody waiting.',
     file: 'src/platform/runtime/screen/turn-text.ts',
     find: "    .replace(/^\\n+/, '')\n    .trimEnd();",

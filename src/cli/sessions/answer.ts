@@ -60,6 +60,6 @@ export async function answerTo({ api, city }: CityContext<object>, awaited: Awai
 
 export async function tellAnswer(io: Io, flags: { readonly json?: boolean }, answer: Answer): Promise<void> {
   if (flags.json === true) return printJson(io, answer);
-  const text = harmless(answer.answer).replace(/\s+$/, '');
+  const text = harmless(answer.answer).trimEnd();
   if (text !== '') await io.out(`${text}\n`);
 }

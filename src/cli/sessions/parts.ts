@@ -28,7 +28,7 @@ export function partOf(message: Message, thinking: boolean): Prose | ToolCall {
   const isThought = blocks.length > 0 && blocks.every(({ type }) => type === 'thinking');
   const text = harmless(blocks.map((block) => textOf(block, thinking)).join(''))
     .replace(/^\n+/, '')
-    .replace(/\s+$/, '');
+    .trimEnd();
   const kind = isThought ? 'thought' : message.role === 'user' || message.role === 'assistant' ? message.role : 'system';
   return { kind, text };
 }
