@@ -506,6 +506,14 @@ export const PLATFORM: readonly Guard[] = [
     name: 'logs nothing of a command',
   },
   {
+    guard: 'The log has nothing that a terminal obeys.',
+    file: 'src/platform/logging/logger.ts',
+    find: 'line.replaceAll(OBEYED, escaped)',
+    replace: 'line.replaceAll(OBEYED, (sign) => sign || escaped(sign))',
+    test: 'src/platform/logging/logger.spec.ts',
+    name: 'that a terminal obeys',
+  },
+  {
     guard: 'What is fatal is written at once, with all that waits.',
     file: 'src/platform/logging/logger.ts',
     find: 'output.flushSync(taken())',

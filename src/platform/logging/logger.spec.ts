@@ -38,6 +38,11 @@ describe('lines that wait for others', () => {
   });
 });
 
+it('has nothing in its lines that a terminal obeys, and says the same', async () => {
+  const lines = await said(String.raw`log.info('a\u009b31m\u202eb\u007f');`);
+  expect(lines[3]).toBe(String.raw`a\u009b31m\u202eb\u007f`);
+});
+
 // Linux has a file that is always full.
 (existsSync('/dev/full') ? describe : describe.skip)('lines for which the disk has no room', () => {
   // Guard: a log on a full disk takes the service with it, or holds up its end.

@@ -24,6 +24,10 @@ export function createLogger(level: string, bindings: Record<string, unknown> = 
   return pino({ level, base: bindings, redact, mixin: tap.mixin }, { ...out, write });
 }
 
+/** What JSON leaves as it is, although terminals obey it, or nobody sees it: names and words of others stand in lines. */
+const OBEYED = /[\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
+const escaped = (sign: string): string => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`;
+
 /**
  * So long lines wait for others: a write for each took an eighth of what a busy process does, and one for each 8 KiB still as much of a process
  * that has one core, where whoever writes and whoever waits for that take turns.
@@ -60,7 +64,7 @@ function gathered(): DestinationStream & { flushSync(): void } {
   const flushSync = (): void => output.flushSync(taken());
   return {
     write: (line) => {
-      lines.push(line);
+      lines.push(line.replaceAll(OBEYED, escaped));
       chars += line.length;
       if (chars >= GATHER_CHARS) return flush();
       if (lines.length > 1) return;
