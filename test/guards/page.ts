@@ -659,6 +659,14 @@ export const PAGE: readonly Guard[] = [
     test: MARKDOWN,
   },
   {
+    guard: 'A text of many lines keeps the page waiting for nothing.',
+    file: 'ui/src/markdown/read.ts',
+    find: 'parts: [withoutLastLines(token.raw)]',
+    replace: "parts: [withoutLastLines(token.raw.replace(/\\n+$/, ''))]",
+    test: MARKDOWN,
+    name: 'a comment of many lines',
+  },
+  {
     guard: 'A text that is nested beyond reason is not read as Markdown.',
     file: 'ui/src/markdown/read.ts',
     find: ' || NESTED.test(text)',

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { runInNewContext } from 'node:vm';
 import { linkOf } from './links.js';
 import { grownPieces, piecesOf, type Block, type Inline } from './read.js';
 
@@ -140,6 +141,14 @@ describe('text of somebody else, as Markdown', () => {
         expect(found.match(/word/g)?.length ?? 0).toBe(text.match(/word/g)?.length ?? 0);
       }),
     );
+  });
+
+  it('reads a comment of many lines each time at once while it grows', () => {
+    const lengths = Array.from({ length: 200 }, (_, n) => 26_000 + n * 30);
+    const read = (): unknown[] => lengths.map((length) => blocks(`<!--${'\n'.repeat(length)}-->\n\n`));
+    // Half a second for each of them would be a page that does not move for minutes.
+    const last = (runInNewContext('read()', { read }, { timeout: 20_000 }) as unknown[]).at(-1);
+    expect(JSON.stringify(last) === JSON.stringify([{ kind: 'paragraph', parts: [`<!--${'\n'.repeat(lengths.at(-1)!)}-->`] }])).toBe(true);
   });
 
   it('keeps what has been read of a text that grows', () => {

@@ -124,8 +124,15 @@ function blockOf(token: Token): Block | undefined {
       return { kind: 'plain', parts: inlineOf([token]) };
     default:
       // HTML, and definitions, which would say something that nobody sees.
-      return { kind: 'paragraph', parts: [token.raw.replace(/\n+$/, '')] };
+      return { kind: 'paragraph', parts: [withoutLastLines(token.raw)] };
   }
+}
+
+/** Without ends of lines at its end, found from there: a pattern would look at what follows each of them, in a long text for a second. */
+function withoutLastLines(text: string): string {
+  let end = text.length;
+  while (text[end - 1] === '\n') end--;
+  return text.slice(0, end);
 }
 
 function inlineOf(tokens: readonly Token[]): Inline[] {
