@@ -63,4 +63,10 @@ describe('a megabyte of others that would take minutes to look at from each of i
     expect(shown.slice(1)).toEqual(['', 'bc']);
     expect(shown[0]!.length).toBe(spaces.length + 3);
   });
+
+  it('is a line of beginnings of commands around others', () => {
+    const shown: string[] = [];
+    atOnce(() => shown.push(plain('\u001b\u001b]]'.repeat(250_000))));
+    expect(shown[0] === ']'.repeat(250_000)).toBe(true);
+  });
 });
