@@ -70,7 +70,7 @@ export class InterruptedError extends CliError {
   }
 }
 
-/** One line, whatever the message holds. */
+/** One line, whatever the message holds. Each run of spaces is looked at once: many without an end of a line take no longer. */
 export function oneLine(text: string): string {
-  return text.replaceAll(/\s*[\r\n]+\s*/g, ' ').trim();
+  return text.replaceAll(/\s+/g, (spaces) => (/[\r\n]/.test(spaces) ? ' ' : spaces)).trim();
 }

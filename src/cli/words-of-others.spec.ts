@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { runInNewContext } from 'node:vm';
 import { runCli } from './cli.js';
 import { Progress } from './cities/progress.js';
+import { oneLine } from './errors.js';
 import { tellAnswer } from './sessions/answer.js';
 import { partOf } from './sessions/parts.js';
 import { block, plain } from './table.js';
@@ -62,6 +63,12 @@ describe('a megabyte of others that would take minutes to look at from each of i
     atOnce(() => shown.push(block(spaces), plain('\u001b]'.repeat(500_000)), plain('\u001b]0;a title\u0007b\u001b]2;another\u001b\\c')));
     expect(shown.slice(1)).toEqual(['', 'bc']);
     expect(shown[0]!.length).toBe(spaces.length + 3);
+  });
+
+  it('is what has gone wrong', () => {
+    const shown: string[] = [];
+    atOnce(() => shown.push(oneLine(`${spaces} \r\n\t c  d\n`)));
+    expect(shown[0] === `${spaces} c  d`).toBe(true);
   });
 
   it('is a line of beginnings of commands around others', () => {

@@ -24,6 +24,14 @@ export const CLIENT: readonly Guard[] = [
     name: 'is a text of several lines',
   },
   {
+    guard: 'What has gone wrong, in words of others that have many spaces, keeps a terminal waiting for nothing.',
+    file: 'src/cli/errors.ts',
+    find: "text.replaceAll(/\\s+/g, (spaces) => (/[\\r\\n]/.test(spaces) ? ' ' : spaces))",
+    replace: "text.replaceAll(/\\s*[\\r\\n]+\\s*/g, ' ')",
+    test: 'src/cli/words-of-others.spec.ts',
+    name: 'is what has gone wrong',
+  },
+  {
     guard: 'A link to the first key is no proof that a directory knows it.',
     file: 'src/cli/target.ts',
     find: 'constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK',
