@@ -517,7 +517,15 @@ export const RUNTIME: readonly Guard[] = [
     find: "withoutTerminalCommands(text.replaceAll('\\r\\n', '\\n'))",
     replace: "(Date.now() < 0 ? withoutTerminalCommands(text) : text.replaceAll('\\r\\n', '\\n'))",
     test: 'src/platform/runtime/printable.spec.ts',
-    name: 'is made at once',
+    name: 'of commands that have no end',
+  },
+  {
+    guard: 'What is taken out between an escape and a bracket makes no new command for a terminal.',
+    file: 'src/contract/terminal-commands.ts',
+    find: '(?<!\\u001b)\\u001b+\\]',
+    replace: '\\u001b\\]',
+    test: 'src/platform/runtime/printable.spec.ts',
+    name: 'leaves no beginning',
   },
   {
     guard: 'A screen of many spaces keeps nobody waiting.',
@@ -526,6 +534,14 @@ export const RUNTIME: readonly Guard[] = [
     replace: "    .replace(/^\\n+|\\s+$/g, '');",
     test: 'src/platform/runtime/screen/turn-text.spec.ts',
     name: 'of long lines of nothing but spaces',
+  },
+  {
+    guard: 'A line of a screen that has many spaces keeps nobody waiting.',
+    file: 'src/platform/runtime/screen/turn-text.ts',
+    find: '  return line.slice(start, end);',
+    replace: "  return line.replace(/^[\\s│┃║]+|[\\s│┃║]+$/gu, '');",
+    test: 'src/platform/runtime/screen/turn-text.spec.ts',
+    name: 'without its frame at once',
   },
   {
     guard: 'What a terminal does as often as its program says has a limit.',

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { runInNewContext } from 'node:vm';
 import type { RuntimeEvent } from '../port.js';
-import { CONTINUED, TurnText } from './turn-text.js';
+import { CONTINUED, inner, TurnText } from './turn-text.js';
 
 function recorded(prefix?: string): { text: TurnText; entries: Map<string, [status: string, text: string]>; writes: () => number } {
   const entries = new Map<string, [string, string]>();
@@ -57,6 +57,14 @@ describe('the text of a turn', () => {
     // One line after the other goes on with the one before. Looked at anew from each of the spaces it would take minutes.
     runInNewContext('add()', { add: () => text.add({ settled: [], open: [long, 'end  ', ' '] }) }, { timeout: 20_000 });
     expect(entries.get('turn-3.1')![1] === `${' '.repeat(999_999)}end`).toBe(true);
+  });
+
+  it('has a line without its frame at once, however long a space within it is', () => {
+    const line = `a${' '.repeat(1_000_000)}b`;
+    const found: string[] = [];
+    runInNewContext('find()', { find: () => found.push(inner(`│ ${line}\t┃`), inner(' ║ │'), inner('')) }, { timeout: 20_000 });
+    expect(found[0] === line).toBe(true);
+    expect(found.slice(1)).toEqual(['', '']);
   });
 
   it('is nothing when nothing was shown', () => {

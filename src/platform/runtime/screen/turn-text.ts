@@ -6,6 +6,8 @@ const ENTRY_LINES = 100;
 /** At the end of a line: the next one goes on with it, it was only too long for the screen. */
 export const CONTINUED = '\u0000';
 const FRAME = /^[\s─━│┃┌┐└┘├┤┬┴┼╭╮╰╯═║╔╗╚╝╠╣▀▄█]*$/u;
+/** What stands on both sides of a line in a frame. */
+const SIDE = /[\s│┃║]/;
 
 /** Makes entries of what a screen shows in a turn, or between two of them. */
 export class TurnText {
@@ -65,9 +67,13 @@ export class TurnText {
   }
 }
 
-/** A line without the frame around it. */
+/** A line without the frame around it, found from both ends: a pattern would look for the right one from each space of the line. */
 export function inner(line: string): string {
-  return line.replace(/^[\s│┃║]+|[\s│┃║]+$/gu, '');
+  let start = 0;
+  let end = line.length;
+  while (start < end && SIDE.test(line[start]!)) start++;
+  while (end > start && SIDE.test(line[end - 1]!)) end--;
+  return line.slice(start, end);
 }
 
 function tidy(lines: readonly string[]): string {
