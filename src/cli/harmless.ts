@@ -1,9 +1,7 @@
-/** What turns the direction of writing, hides or cannot be seen: it could make a text look like another one. */
-const INVISIBLE =
-  /[\u17b4\u17b5\u180b-\u180f\u061c\u115f\u1160\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]/gu;
+import { escaped, INVISIBLE, OTHER_CONTROLS, unseenWrittenOut } from '../contract/unseen.js';
+
 // oxlint-disable-next-line no-control-regex -- replacing them is the purpose
 const CONTROLS = /[\u0000-\u0008\u000b-\u001f]/g;
-const OTHERS = /[\u007f-\u009f]/g;
 
 /**
  * A text of an agent for a terminal: lines and tabs stay, every other control character becomes a sign that shows it. A
@@ -14,7 +12,7 @@ export function harmless(text: string): string {
     .replace(/\r$/, '')
     .replaceAll(/\r\n?|[\u2028\u2029]/g, '\n')
     .replaceAll(CONTROLS, (sign) => String.fromCharCode(0x2400 + sign.charCodeAt(0)))
-    .replaceAll(OTHERS, '\ufffd')
+    .replaceAll(OTHER_CONTROLS, '\ufffd')
     .replaceAll(INVISIBLE, '');
 }
 
@@ -32,14 +30,7 @@ const OWN_OR_CONTROLS = new RegExp(`(${OWN})|[\\u0000-\\u0008\\u000b-\\u001f]`, 
  * clipboard), is written out, as JSON writes it. Words of others go through `plain` or `harmless` before: they have no colours.
  */
 export function writtenOut(data: string): string {
-  return data
-    .replaceAll(OWN_OR_CONTROLS, (sign, own?: string) => own ?? escaped(sign))
-    .replaceAll(OTHERS, escaped)
-    .replaceAll(INVISIBLE, escaped);
-}
-
-function escaped(sign: string): string {
-  return Array.from({ length: sign.length }, (_, n) => `\\u${sign.charCodeAt(n).toString(16).padStart(4, '0')}`).join('');
+  return unseenWrittenOut(data.replaceAll(OWN_OR_CONTROLS, (sign, own?: string) => own ?? escaped(sign)));
 }
 
 /** The same in one line. */

@@ -508,8 +508,8 @@ export const PLATFORM: readonly Guard[] = [
   {
     guard: 'The log has nothing that a terminal obeys.',
     file: 'src/platform/logging/logger.ts',
-    find: 'line.replaceAll(OBEYED, escaped)',
-    replace: 'line.replaceAll(OBEYED, (sign) => sign || escaped(sign))',
+    find: 'unseenWrittenOut(said)',
+    replace: 'said || unseenWrittenOut(said)',
     test: 'src/platform/logging/logger.spec.ts',
     name: 'that a terminal obeys',
   },

@@ -38,9 +38,11 @@ describe('lines that wait for others', () => {
   });
 });
 
-it('has nothing in its lines that a terminal obeys, and says the same', async () => {
-  const lines = await said(String.raw`log.info('a\u009b31m\u202eb\u007f');`);
-  expect(lines[3]).toBe(String.raw`a\u009b31m\u202eb\u007f`);
+it('has nothing in its lines that a terminal obeys or nobody sees, and says the same', async () => {
+  const words = String.raw`a\u009b31m\u202eb\u007f\u115f\udb40\udc41`;
+  const [line] = (await said(`log.info('${words}');`)).slice(3);
+  expect(line).toBe(words);
+  expect(JSON.parse(`"${line}"`)).toBe('a\u009b31m\u202eb\u007f\u115f\u{e0041}');
 });
 
 // Linux has a file that is always full.

@@ -1,5 +1,6 @@
 import type { LoggerService } from '@nestjs/common';
 import { pino, type DestinationStream, type Logger } from 'pino';
+import { unseenWrittenOut } from '../../contract/unseen.js';
 import { LogOutput } from './log-output.js';
 
 export type { Logger } from 'pino';
@@ -23,10 +24,6 @@ export function createLogger(level: string, bindings: Record<string, unknown> = 
   };
   return pino({ level, base: bindings, redact, mixin: tap.mixin }, { ...out, write });
 }
-
-/** What JSON leaves as it is, although terminals obey it, or nobody sees it: names and words of others stand in lines. */
-const OBEYED = /[\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
-const escaped = (sign: string): string => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
 /**
  * So long lines wait for others: a write for each took an eighth of what a busy process does, and one for each 8 KiB still as much of a process
@@ -63,8 +60,10 @@ function gathered(): DestinationStream & { flushSync(): void } {
   };
   const flushSync = (): void => output.flushSync(taken());
   return {
-    write: (line) => {
-      lines.push(line.replaceAll(OBEYED, escaped));
+    write: (said) => {
+      // Names and words of others stand in lines.
+      const line = unseenWrittenOut(said);
+      lines.push(line);
       chars += line.length;
       if (chars >= GATHER_CHARS) return flush();
       if (lines.length > 1) return;
