@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { boundedMap } from './bounded-map.js';
 import { contract } from './registry.js';
 import { dateTime, int64, text, titleOf } from './scalars.js';
 
@@ -104,10 +105,11 @@ export const beadLabel = text.min(1).max(200);
 export const beadLabels = z.array(beadLabel).max(MAX_LABELS);
 export const MAX_METADATA = 200;
 /** An empty value means the same as no entry. The route of a bead is looked up by its name and is bounded as names are. */
-export const beadMetadata = z
-  .record(text.min(1).max(200), text.max(16 * 1024))
-  .refine((entries) => Object.keys(entries).length <= MAX_METADATA, `must not have more than ${MAX_METADATA} entries`)
-  .refine((entries) => (entries['gc.routed_to'] ?? '').length <= 255, {
-    path: ['gc.routed_to'],
-    error: 'must not be longer than 255 characters',
-  });
+export const beadMetadata = boundedMap(
+  z.record(text.min(1).max(200), text.max(16 * 1024)),
+  MAX_METADATA,
+  `must not have more than ${MAX_METADATA} entries`,
+).refine((entries) => (entries['gc.routed_to'] ?? '').length <= 255, {
+  path: ['gc.routed_to'],
+  error: 'must not be longer than 255 characters',
+});

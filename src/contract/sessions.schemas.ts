@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { boundedMap } from './bounded-map.js';
 import { contract, demanded } from './registry.js';
 import { dateTime, int64, text, titleOf } from './scalars.js';
 
@@ -105,7 +106,9 @@ export const SessionCreateBody = contract(
     kind: demanded(text.max(64).optional().describe('`agent` or `provider`: what `name` is.')),
     message: text.max(1_000_000).optional().describe('What it is told first. Absent: it waits.'),
     name: demanded(text.max(512).optional().describe('The agent or the provider that it is made of.')),
-    options: z.record(text.max(128), text.max(1024)).optional().describe('Values of the provider’s options, by their keys.'),
+    options: boundedMap(z.record(text.max(128), text.max(1024)), 500, 'must have at most 500 entries')
+      .optional()
+      .describe('Values of the provider’s options, by their keys.'),
     project_id: text.max(512).optional().describe('Kept with the session, for whoever made it.'),
     session_name: text.max(256).optional().describe('Refused: the service makes this name itself. Give an `alias`.'),
     title: text.max(1024).optional(),

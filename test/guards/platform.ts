@@ -506,6 +506,14 @@ export const PLATFORM: readonly Guard[] = [
     name: 'logs nothing of a command',
   },
   {
+    guard: 'A map of too many members is refused before any of them is looked at.',
+    file: 'src/contract/bounded-map.ts',
+    find: 'if (!isMap(value) || Object.keys(value).length <= max) return value;',
+    replace: 'if (!isMap(value) || Object.keys(value).length <= max * 1e6) return value;',
+    test: 'src/contract/bounded-map.spec.ts',
+    name: 'says one thing of a map',
+  },
+  {
     guard: 'The log has nothing that a terminal obeys.',
     file: 'src/platform/logging/logger.ts',
     find: 'unseenWrittenOut(said)',

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { boundedMap } from '../../../contract/bounded-map.js';
 import { NetworkRule } from '../../../contract/network.js';
 import { contract } from '../../../contract/registry.js';
 import { int64, text, warnings } from '../../../contract/scalars.js';
@@ -85,9 +86,7 @@ const MAX_LIST = 500;
 const NAME_MAX = 64;
 const line = text.max(8_192);
 const lines = z.array(line).max(MAX_LIST);
-const lineMap = z
-  .record(z.string(), line)
-  .refine((map) => Object.keys(map).length <= MAX_LIST, `must have at most ${MAX_LIST} entries`)
+const lineMap = boundedMap(z.record(z.string(), line), MAX_LIST, `must have at most ${MAX_LIST} entries`)
   .refine((map) => Object.keys(map).every((key) => text.max(256).safeParse(key).success), 'has a key that cannot be stored')
   .refine((map) => !Object.hasOwn(map, '__proto__'), 'has a key that cannot be stored');
 

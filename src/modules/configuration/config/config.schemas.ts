@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { boundedMap } from '../../../contract/bounded-map.js';
 import { CONFIG_CAUSES } from '../../../contract/events/config.events.js';
 import { NetworkRule } from '../../../contract/network.js';
 import { contract } from '../../../contract/registry.js';
@@ -180,9 +181,7 @@ const MAX_TEXT = 256 * 1024;
 export const ConfigCandidateBody = contract(
   'ConfigCandidateBody',
   z.strictObject({
-    files: z
-      .record(z.string().min(1).max(1_024), z.string().max(MAX_TEXT).nullable())
-      .refine((files) => Object.keys(files).length <= 100, 'must have at most 100 files')
+    files: boundedMap(z.record(z.string().min(1).max(1_024), z.string().max(MAX_TEXT).nullable()), 100, 'must have at most 100 files')
       .refine(
         (files) => Object.values(files).reduce((sum, text) => sum + (text?.length ?? 0), 0) <= MAX_TEXT,
         'must not be larger than 256 KiB together',

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { boundedMap } from '../../../contract/bounded-map.js';
 import { contract, demanded } from '../../../contract/registry.js';
 import { int64, text } from '../../../contract/scalars.js';
 import { AGENT_MEMBERS, PROVIDER_MEMBERS, RIG_MEMBERS, type Members } from './patch-members.js';
@@ -89,9 +90,7 @@ const MAX_LIST = 500;
 const line = text.max(8_192).nullable().optional();
 const lines = z.array(text.max(8_192)).max(MAX_LIST).nullable().optional();
 const flag = z.boolean().nullable().optional();
-const env = z
-  .record(text.max(256), text.max(8_192))
-  .refine((map) => Object.keys(map).length <= MAX_LIST, `must have at most ${MAX_LIST} entries`)
+const env = boundedMap(z.record(text.max(256), text.max(8_192)), MAX_LIST, `must have at most ${MAX_LIST} entries`)
   .refine((map) => !Object.hasOwn(map, '__proto__'), 'has a key that cannot be stored')
   .nullable()
   .optional();

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { boundedMap } from '../../../contract/bounded-map.js';
 import { contract, demanded } from '../../../contract/registry.js';
 import { queryFlag, queryInt, queryText } from '../../../contract/query.js';
 import { dateTime, instant, int64, text } from '../../../contract/scalars.js';
@@ -188,9 +189,7 @@ export type OrderHistoryDetailQuery = z.infer<typeof OrderHistoryDetailQuery>;
 export const OrderRunInputBody = contract(
   'OrderRunInputBody',
   z.strictObject({
-    vars: z
-      .record(text.max(128), text.max(8192))
-      .refine((vars) => Object.keys(vars).length <= 100, 'must not have more than 100 members')
+    vars: boundedMap(z.record(text.max(128), text.max(8192)), 100, 'must not have more than 100 members')
       .optional()
       .describe('Values for the formula, or variables of the command: at most a hundred.'),
     force: z
