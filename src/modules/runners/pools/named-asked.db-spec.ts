@@ -16,8 +16,10 @@ import { NamedSessions } from '../../sessions/session-names/named-sessions.servi
 import { SessionNamesRepository } from '../../sessions/session-names/session-names.repository.js';
 import { SessionResolver } from '../../sessions/session-names/session-resolver.service.js';
 import type { SessionRow } from '../../sessions/session-store/session-row.js';
+import type { SessionAnswers } from '../../sessions/sessions/session-answers.service.js';
 import { SessionClosing } from '../../sessions/sessions/session-closing.service.js';
 import { SessionDeletionsRepository } from '../../sessions/sessions/session-deletions.repository.js';
+import { SessionEdits } from '../../sessions/sessions/session-edits.service.js';
 import { SessionRequests } from '../../sessions/sessions/session-requests.service.js';
 import { SessionWaitsRepository } from '../../sessions/sessions/session-waits.repository.js';
 import type { SessionWatch } from '../../sessions/sessions/session-watch.service.js';
@@ -53,7 +55,9 @@ function name(template: string, mode = 'on_demand'): void {
 }
 
 /** What one asks of the name over HTTP. */
-function ask(text = 'front'): Record<'send' | 'wake' | 'reset' | 'stop' | 'drain' | 'suspend' | 'close', () => Promise<unknown>> {
+function ask(
+  text = 'front',
+): Record<'send' | 'wake' | 'reset' | 'stop' | 'kill' | 'drain' | 'suspend' | 'close' | 'title' | 'mode', () => Promise<unknown>> {
   const { db, city, a } = fixture;
   const read = () => Promise.resolve({ config: fixture.config, revision: 1, hash: '', index: 0 });
   const reads = { known: read, current: read } as unknown as ConfigReadsService;
@@ -69,6 +73,12 @@ function ask(text = 'front'): Record<'send' | 'wake' | 'reset' | 'stop' | 'drain
   const wakes = new SessionWakes(resolver, a.sessions, requests, a.queue, new SessionWaitsRepository());
   const stopping = new SessionStopping(resolver, a.sessions, requests, {} as never, reads, {} as never);
   const deletions = new SessionDeletionsRepository(db);
+  const answers = { of: async (_: unknown, pk: number) => ({ value: await fixture.row(pk) }) } as unknown as SessionAnswers;
+  const edits = new SessionEdits(
+    ...([resolver, a.sessions, answers, {}, {}, { current: read }, {}, {}, fixture.one.claims] as unknown as ConstructorParameters<
+      typeof SessionEdits
+    >),
+  );
   const closing = new SessionClosing(resolver, a.sessions, requests, fixture.one.claims, reads, deletions);
   const rows = new MessageQueueRepository();
   const messages = new MessagesService(db, resolver, suspension, a.sessions, a.queue, rows, a.operations, idempotency);
@@ -94,9 +104,12 @@ function ask(text = 'front'): Record<'send' | 'wake' | 'reset' | 'stop' | 'drain
     wake: () => wakes.wake(city, text, {} as never, ANYBODY),
     reset: () => wakes.reset(city, text, undefined, ANYBODY, gone),
     stop: () => stopping.stop(city, text, ANYBODY, gone),
+    kill: () => stopping.kill(city, text, undefined, ANYBODY, gone),
     drain: () => stopping.drain(city, text, ANYBODY),
     suspend: () => stopping.suspend(city, text, ANYBODY, gone),
     close: () => closing.close(city, text, false, ANYBODY, gone),
+    title: () => edits.patch(city, text, { title: 'other' }, ANYBODY),
+    mode: () => edits.permissionMode(city, text, { permission_mode: 'ask' }, ANYBODY, gone),
   };
 }
 const parked = (): Promise<void> => fixture.set(old.pk, { state: 'suspended', wake_request: null });
@@ -380,6 +393,44 @@ describe('at the moment in which the session of a name ends for the next one', (
     };
     await ask().close();
     expect(await fixture.open()).toEqual([]);
+  });
+
+  // Guard: who is told that the process of a name is gone finds none that was there before.
+  it('a kill is for the next one', async () => {
+    meanwhile = async () => {
+      name('other', 'always');
+      await fixture.settle(fixture.two);
+      await fixture.ready((await fixture.open())[0]!.pk);
+    };
+    const { id } = (await ask().kill()) as { id: string };
+    expect(await fixture.open()).toMatchObject([{ agent: 'other', id, state: 'asleep', reason: 'killed' }]);
+  });
+
+  it.each([
+    ['there is no next one', () => ask().kill(), async () => (name('other'), fixture.settle())],
+    ['somebody has closed it', () => ask().kill(), () => ask().close()],
+    ['it was asked for by its id', () => ask(old.id).kill(), async () => (name('other', 'always'), fixture.settle())],
+  ])('a kill is done where %s', async (_, kill, change) => {
+    meanwhile = change;
+    expect(await kill()).toEqual({ status: 'ok', id: old.id });
+  });
+
+  // Guard: what has ended is not changed any more by who means its name.
+  it('another title is for the next one', async () => {
+    meanwhile = async () => {
+      name('other', 'always');
+      await fixture.settle(fixture.two);
+    };
+    expect(await ask().title()).toMatchObject({ agent: 'other', title: 'other' });
+    expect((await fixture.row(old.pk)).title).not.toBe('other');
+  });
+
+  it('another permission mode is for the next one', async () => {
+    meanwhile = async () => {
+      name('other', 'always');
+      await fixture.settle(fixture.two);
+    };
+    expect(await ask().mode()).toMatchObject({ agent: 'other', options: { permission_mode: 'ask' } });
   });
 
   it.each([

@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import type { Principal } from '../../../contract/principal.js';
-import { problem, ProblemError } from '../../../contract/problems.js';
+import { problem } from '../../../contract/problems.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { ConfigReadsService } from '../../configuration/config/config-reads.service.js';
 import { ClaimsOfSessions } from '../session-store/claims-of-sessions.service.js';
 import { SessionChangesService } from '../session-store/session-changes.service.js';
 import { SessionDeletionsRepository } from './session-deletions.repository.js';
 import { SessionRequests } from './session-requests.service.js';
-import { byName, requireItsName } from '../session-names/by-name.js';
+import { byNameOrEnded } from '../session-names/by-name.js';
 import { SessionResolver } from '../session-names/session-resolver.service.js';
 import type { SessionRow } from '../session-store/session-row.js';
 import { stopWish } from '../session-store/session-stops.js';
@@ -32,36 +32,24 @@ export class SessionClosing {
    * unavailable, see `SessionRequests.confirmed`.
    */
   async close(city: CityScope, text: string, remove: boolean, caller: Principal, gone: AbortSignal): Promise<void> {
-    let ended: SessionRow | undefined;
-    const row = await byName(async () => {
-      const found = await this.resolver.resolve(city, text, { closed: false, materialize: false }).catch((error: unknown) => {
-        if (ended === undefined || !(error instanceof ProblemError && error.problem === 'session_not_found')) throw error;
-        // The name means nobody any more.
-        return ended;
-      });
-      return this.#close(city, found, remove, caller, (before) => {
-        // Others have closed it, or it has ended for nobody: that is what is asked for.
-        if (before.close_code !== 'reconfigured' || ended?.pk === before.pk) return;
-        ended = before;
-        requireItsName(before, text);
-      });
-    });
+    const resolve = (): Promise<SessionRow> => this.resolver.resolve(city, text, { closed: false, materialize: false });
+    const row = await byNameOrEnded(text, resolve, (found, locked) => this.#close(city, found, remove, caller, locked));
     const closed = await this.requests.confirmed(city, row, gone, ({ state }) => state === 'closed');
     if (remove && closed !== undefined) await this.deletions.delete(closed.pk);
   }
 
-  /** @param onClosed may refuse what has been closed already */
+  /** @param locked may refuse what has been closed already */
   async #close(
     city: CityScope,
     found: SessionRow,
     remove: boolean,
     { actor }: Principal,
-    onClosed: (before: SessionRow) => void,
+    locked: (row: SessionRow) => void,
   ): Promise<SessionRow> {
     await this.#requireNotAlways(city, found);
     const { value: row } = await this.changes.withWork(city, actor, async (changes, work) => {
       const before = await changes.require(found.pk, found.id);
-      if (before.state === 'closed') onClosed(before);
+      locked(before);
       const set = remove && !before.delete_pending ? { delete_pending: true } : {};
       if (before.state === 'closed') return Object.keys(set).length === 0 ? before : changes.patch(before, set);
       if (before.runner_id !== null) {

@@ -17,6 +17,7 @@ import { SessionChangesService } from '../session-store/session-changes.service.
 import { SessionCommands } from './session-commands.service.js';
 import { checkAlias } from '../session-names/session-names.js';
 import { NamedSessions } from '../session-names/named-sessions.service.js';
+import { byName, requireItsName } from '../session-names/by-name.js';
 import { SessionResolver } from '../session-names/session-resolver.service.js';
 import type { SessionPatch, SessionRow } from '../session-store/session-row.js';
 import { SessionTimings } from './session-timings.js';
@@ -47,11 +48,23 @@ export class SessionEdits {
   async patch(city: CityScope, text: string, { title, alias }: SessionPatchBody, { actor }: Principal): Promise<SessionResponse> {
     if (title === undefined && alias === undefined) throw neither();
     const prefixes = alias === undefined || alias === '' ? [] : (await this.roster.rigs(city.streamId)).map(({ prefix }) => prefix);
+    const { pk, id } = await byName(() => this.#patch(city, text, { title, alias }, prefixes, actor));
+    return (await this.answers.of(city, pk, id)).value;
+  }
+
+  async #patch(
+    city: CityScope,
+    text: string,
+    { title, alias }: SessionPatchBody,
+    prefixes: readonly string[],
+    actor: string,
+  ): Promise<SessionRow> {
     const found = await this.resolver.resolve(city, text, { closed: false, materialize: false });
     const done =
       (alias === undefined || alias === found.alias) &&
       (await this.changes.run(city, actor, async (changes) => {
         const row = await changes.require(found.pk, text);
+        requireItsName(row, text);
         // Somebody has given it another one meanwhile: this needs the city's work.
         if (alias !== undefined && alias !== row.alias) return false;
         await this.#write(changes, row, title);
@@ -60,6 +73,7 @@ export class SessionEdits {
     if (!done)
       await this.changes.withWork(city, actor, async (changes, work) => {
         const row = await changes.require(found.pk, text);
+        requireItsName(row, text);
         const after = await this.#write(
           changes,
           row,
@@ -68,7 +82,7 @@ export class SessionEdits {
         );
         await this.#follow(work, row, after);
       });
-    return (await this.answers.of(city, found.pk, found.id)).value;
+    return found;
   }
 
   /**
@@ -84,10 +98,19 @@ export class SessionEdits {
     { actor }: Principal,
     gone: AbortSignal,
   ): Promise<SessionResponse> {
+    const { found, asked } = await byName(() => this.#setMode(city, text, mode, actor));
+    if (asked !== undefined) await this.#requireSet(found, asked, gone);
+    const { value } = await this.answers.of(city, found.pk, found.id);
+    return { ...value, applied: asked === undefined ? 'stored' : 'live' };
+  }
+
+  /** Answers the command to the live agent, if there is one. */
+  async #setMode(city: CityScope, text: string, mode: string, actor: string): Promise<{ found: SessionRow; asked: number | undefined }> {
     const found = await this.resolver.resolve(city, text, { closed: true, materialize: false });
     const { config } = await this.config.current(city);
     const asked = await this.changes.run(city, actor, async (changes) => {
       const row = await changes.require(found.pk, text);
+      requireItsName(row, text);
       if (row.state === 'closed') throw problem('wrong_state', `session ${row.id} is closed`);
       const live = row.live ? liveOption(row) : undefined;
       if (live !== undefined) {
@@ -105,9 +128,7 @@ export class SessionEdits {
       changes.emit(event(SessionUpdated, { ...changes.facts(after), message: 'permission mode changed', payload: {} }));
       return undefined;
     });
-    if (asked !== undefined) await this.#requireSet(found, asked, gone);
-    const { value } = await this.answers.of(city, found.pk, found.id);
-    return { ...value, applied: asked === undefined ? 'stored' : 'live' };
+    return { found, asked };
   }
 
   async #requireSet({ pk, id }: SessionRow, command: number, gone: AbortSignal): Promise<void> {

@@ -11,7 +11,7 @@ import { agentSettings } from '../session-store/settings.js';
 import { SessionChangesService } from '../session-store/session-changes.service.js';
 import { SessionCommands } from './session-commands.service.js';
 import { isOver, SessionRequests, type AskedProcess } from './session-requests.service.js';
-import { byName, requireItsName } from '../session-names/by-name.js';
+import { byName, byNameOrEnded, requireItsName } from '../session-names/by-name.js';
 import { SessionResolver } from '../session-names/session-resolver.service.js';
 import type { SessionRow } from '../session-store/session-row.js';
 import { DRAINED_ITSELF, stopWish } from '../session-store/session-stops.js';
@@ -91,14 +91,17 @@ export class SessionStopping {
     return this.requests.over(city, asked, gone);
   }
 
-  async #kill(city: CityScope, text: string, ref: IdempotencyRef | undefined, { actor }: Principal): Promise<AskedProcess> {
-    const found = await this.resolver.resolve(city, text, { closed: false, materialize: false });
-    return this.changes.run(city, actor, (changes) =>
-      this.requests.askOnce(changes, ref, async () => {
-        const before = await changes.require(found.pk, text);
-        const wish = before.runner_id === null ? undefined : stopWish(before, 'kill', { reason: 'killed' });
-        return { row: wish === undefined ? before : await changes.patch(before, wish), awaited: before.runner_id !== null };
-      }),
+  #kill(city: CityScope, text: string, ref: IdempotencyRef | undefined, { actor }: Principal): Promise<AskedProcess> {
+    const resolve = (): Promise<SessionRow> => this.resolver.resolve(city, text, { closed: false, materialize: false });
+    return byNameOrEnded(text, resolve, ({ pk }, locked) =>
+      this.changes.run(city, actor, (changes) =>
+        this.requests.askOnce(changes, ref, async () => {
+          const before = await changes.require(pk, text);
+          locked(before);
+          const wish = before.runner_id === null ? undefined : stopWish(before, 'kill', { reason: 'killed' });
+          return { row: wish === undefined ? before : await changes.patch(before, wish), awaited: before.runner_id !== null };
+        }),
+      ),
     );
   }
 
