@@ -419,6 +419,22 @@ export const SUPPLY_GUARDS: readonly Guard[] = [
     name: 'another title is for the next one',
   },
   {
+    guard: 'A session that others have parked since its end was decided does not end for what it holds.',
+    file: 'src/modules/runners/pools/pool-pass.service.ts',
+    find: 'if (row === undefined || !isAsPlanned(row, planned)) continue;',
+    replace: 'if (row === undefined || !isAsPlanned(row, { ...planned, state: row.state })) continue;',
+    test: NAMED_ASKED,
+    name: 'stays when somebody parks it before that',
+  },
+  {
+    guard: 'A session whose end was decided with an older configuration does not end for what it holds.',
+    file: 'src/modules/runners/pools/pool-pass.service.ts',
+    find: 'for (const pk of current ? pks : [])',
+    replace: 'for (const pk of current !== undefined ? pks : [])',
+    test: NAMED_ASKED,
+    name: 'stays when its name stands for its agent again before that',
+  },
+  {
     guard: 'A close of a name that means nobody any more is done, and not refused.',
     file: 'src/modules/sessions/session-names/by-name.ts',
     find: 'if (ended === undefined || !(',
@@ -445,8 +461,8 @@ export const SUPPLY_GUARDS: readonly Guard[] = [
   {
     guard: 'A session that holds work ends for the reason that it was to end for.',
     file: 'src/modules/runners/pools/pool-pass.service.ts',
-    find: 'later.set(decision.pk, decision.code);',
-    replace: "later.set(decision.pk, 'orphaned');",
+    find: 'later.set(decision.pk, { code: decision.code,',
+    replace: "later.set(decision.pk, { code: 'orphaned',",
     test: 'src/modules/runners/pools/named-agents.db-spec.ts',
     name: 'is given back',
   },

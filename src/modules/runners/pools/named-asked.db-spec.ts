@@ -455,3 +455,50 @@ describe('at the moment in which the session of a name ends for the next one', (
     expect(await fixture.settle()).toEqual([]);
   });
 });
+
+describe('a session that holds work and is to end for the next one of its name,', () => {
+  let bead: string;
+  beforeEach(async () => {
+    await fixture.set(old.pk, { state: 'asleep', wake_request: null });
+    bead = await fixture.bead({ 'gc.session_id': old.id });
+    await sql`update beads set status = 'in_progress', assignee = 'front' where id = ${bead}`.execute(fixture.db);
+    const { sessions } = fixture.a;
+    const withWork = sessions.withWork.bind(sessions);
+    // Others have the city's work for a while: what it holds is given back when they are done.
+    sessions.withWork = async (...of) => {
+      const change = meanwhile;
+      meanwhile = undefined;
+      await change?.();
+      return withWork(...of);
+    };
+  });
+  const status = async (): Promise<unknown> =>
+    (await sql<{ status: string }>`select status from beads where id = ${bead}`.execute(fixture.db)).rows[0]!.status;
+
+  it('ends', async () => {
+    name('other', 'always');
+    expect(await next()).toMatchObject({ wake_request: 'named' });
+    expect(await status()).toBe('open');
+  });
+
+  // Guard: what is decided of a session is not done to what others have made of it since.
+  it('stays when somebody parks it before that', async () => {
+    name('other', 'always');
+    meanwhile = () => ask().suspend();
+    await fixture.pass();
+    expect(meanwhile).toBeUndefined();
+    expect(await fixture.open()).toMatchObject([{ pk: old.pk, state: 'suspended' }]);
+    expect(await status()).toBe('in_progress');
+  });
+
+  it('stays when its name stands for its agent again before that', async () => {
+    name('other', 'always');
+    meanwhile = async () => {
+      name('worker', 'always');
+      revisions = [2];
+    };
+    await fixture.pass();
+    expect(await fixture.open()).toMatchObject([{ pk: old.pk, state: 'asleep' }]);
+    expect(await status()).toBe('in_progress');
+  });
+});

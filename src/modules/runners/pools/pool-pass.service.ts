@@ -12,8 +12,8 @@ import { SessionChangesService } from '../../sessions/session-store/session-chan
 import { ClaimsOfSessions } from '../../sessions/session-store/claims-of-sessions.service.js';
 import { PoolExecutor } from './pool-executor.js';
 import { claimantsOf, factsOf, factsWithoutConfig } from './pool-facts.mapper.js';
-import type { Ending, PoolDecision, PoolFacts } from './pool-facts.js';
-import { givesName } from './pool-locks.js';
+import type { Ending, PoolDecision, PoolFacts, PoolSession } from './pool-facts.js';
+import { givesName, isAsPlanned } from './pool-locks.js';
 import { poolPlan } from './pool-plan.js';
 import { PoolStateRepository, type PoolCity } from './pool-state.repository.js';
 import { ScaleChecks } from './scale-checks.js';
@@ -33,6 +33,12 @@ export interface Passed {
   readonly decisions: readonly PoolDecision[];
   /** Milliseconds after which to come again; undefined: when something happens. */
   readonly againMs: number | undefined;
+}
+
+/** The end of a session that holds work, as it was decided, and what from. */
+interface Later {
+  readonly code: Ending;
+  readonly planned: PoolSession;
 }
 
 /**
@@ -62,10 +68,9 @@ export class PoolPass {
     if (city.is === 'running' && known === undefined) return { decisions: [], againMs: undefined };
     const scale: PoolFacts['scale'] | undefined = known === undefined ? new Map() : this.#scale(city, known.config);
     if (scale === undefined) return { decisions: [], againMs: this.betweenMs };
-    const later = new Map<number, Ending>();
+    const later = new Map<number, Later>();
     const passed = await this.changes.runInAnyState(city, ACTOR, async (changes) => this.#pass(changes, city, known, scale, later));
-    if (city.is === 'running' && !(await this.#giveBack(city, known?.config, later)))
-      await this.repository.lookAgain(city.streamId, BETWEEN_MS);
+    if (city.is === 'running' && !(await this.#giveBack(city, known, later))) await this.repository.lookAgain(city.streamId, BETWEEN_MS);
     return passed;
   }
 
@@ -74,7 +79,7 @@ export class PoolPass {
     city: PoolCity,
     known: CurrentConfig | undefined,
     scale: PoolFacts['scale'],
-    later: Map<number, Ending>,
+    later: Map<number, Later>,
   ): Promise<Passed> {
     const { tx } = changes;
     const config = known?.config;
@@ -86,7 +91,7 @@ export class PoolPass {
     const current = await this.repository.city(city.streamId, tx);
     if (current === undefined || current.is !== city.is) return { decisions: [], againMs: 0 };
     // So may what it runs: with an older revision `passed` would say that the head with the newer one was looked at, too.
-    const isCurrent = async (): Promise<boolean> => known === undefined || (await this.config.known(city, tx))?.revision === known.revision;
+    const isCurrent = (): Promise<boolean> => this.#isCurrent(tx, city, known);
     if (!(await isCurrent())) return { decisions: [], againMs: 0 };
     // Another worker may have heard what this one cannot ask: a look that only the time calls for is left to it for as long as one would be waited for here.
     const leaves = overMs < this.scales.limitMs && [...scale.values()].includes(undefined);
@@ -100,7 +105,8 @@ export class PoolPass {
     for (const decision of chosen) {
       const carried = await this.executor.carryOut({ changes, config, planned, now, isCurrent }, decision);
       if (carried === 'done') done.push(decision);
-      if (carried === 'later' && decision.do === 'close') later.set(decision.pk, decision.code);
+      if (carried === 'later' && decision.do === 'close')
+        later.set(decision.pk, { code: decision.code, planned: planned.get(decision.pk)! });
     }
     const ended = done.flatMap((decision) => (decision.do === 'close' ? [decision.pk] : []));
     if (ended.length > 0) await this.claims.leave(changes, ended);
@@ -131,6 +137,11 @@ export class PoolPass {
     });
   }
 
+  /** Whether the city runs what was planned with still. */
+  async #isCurrent(tx: Tx, city: PoolCity, known: CurrentConfig | undefined): Promise<boolean> {
+    return known === undefined || (await this.config.known(city, tx))?.revision === known.revision;
+  }
+
   /** Undefined when it cannot be said yet. */
   #scale(city: PoolCity, config: CityConfig): PoolFacts['scale'] | undefined {
     const checks = config.agents.flatMap((agent) => {
@@ -144,11 +155,11 @@ export class PoolPass {
    * What ended sessions hold and wait for, and the ends of sessions that hold something: behind the city's work lock. False where others have that for too
    * long and nobody's end waits for it.
    */
-  async #giveBack(city: PoolCity, config: CityConfig | undefined, later: ReadonlyMap<number, Ending>): Promise<boolean> {
+  async #giveBack(city: PoolCity, known: CurrentConfig | undefined, later: ReadonlyMap<number, Later>): Promise<boolean> {
     const pks = [...later.keys()].sort((a, b) => a - b);
     if (pks.length === 0 && !(await this.claims.hasOrphaned(city.streamId))) return true;
     try {
-      await this.#giveBackOf(city, config, later, pks);
+      await this.#giveBackOf(city, known, later, pks);
       return true;
     } catch (error) {
       if (pks.length > 0 || !isBlocked(error)) throw error;
@@ -158,22 +169,24 @@ export class PoolPass {
 
   async #giveBackOf(
     city: PoolCity,
-    config: CityConfig | undefined,
-    later: ReadonlyMap<number, Ending>,
+    known: CurrentConfig | undefined,
+    later: ReadonlyMap<number, Later>,
     pks: readonly number[],
   ): Promise<void> {
     await this.changes.withWork(city, ACTOR, async (changes, work) => {
       await changes.lockAll(pks, pks);
-      if ([...later.values()].some(givesName)) await changes.lockNames();
+      if ([...later.values()].some(({ code }) => givesName(code))) await changes.lockNames();
+      // The city's work may have been waited for: what others have made of a session, or of the configuration, since it was decided has the next look.
+      const current = await this.#isCurrent(changes.tx, city, known);
       let released = 0;
-      for (const pk of pks) {
+      for (const pk of current ? pks : []) {
         // The next look decides the same about those that are left, and comes because others have ended.
         if (released >= GIVEN_BACK_AT_ONCE) break;
         const row = await changes.lock(pk);
-        if (row === undefined || row.state === 'closed' || row.runner_id !== null) continue;
-        const code = later.get(pk)!;
+        const { code, planned } = later.get(pk)!;
+        if (row === undefined || !isAsPlanned(row, planned)) continue;
         released += await this.claims.end(changes, work, row, code);
-        await this.executor.end({ changes, config }, row, code);
+        await this.executor.end({ changes, config: known?.config }, row, code);
       }
       await this.claims.releaseOrphaned(work, RELEASED_AT_ONCE);
     });
