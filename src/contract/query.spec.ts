@@ -55,6 +55,15 @@ describe('query schemas', () => {
     expect(schema.safeParse(value).error?.issues.map((issue) => issue.message)).toEqual([message]);
   });
 
+  it.each([
+    [['a', 'b'], 'must be given once'],
+    ['x'.repeat(6), 'Too big: expected string to have <=5 characters'],
+    ['x', 'must be a number'],
+  ])('say what is amiss with a text: %j', (value, message) => {
+    const schema = queryText({ max: 5, pattern: /^\d|x{6}$/, form: 'must be a number' });
+    expect(schema.safeParse(value).error?.issues.map((issue) => issue.message)).toEqual([message]);
+  });
+
   it('make nothing of a list beyond one item too many', () => {
     const { error } = queryList({ max: 3 }).safeParse(['a', 'b,c,'.repeat(1_000), 'd'], { reportInput: true });
     expect(error?.issues.map(({ input }) => input)).toEqual([['a', 'b', 'c', 'b']]);

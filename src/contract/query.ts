@@ -78,10 +78,16 @@ export function queryList({ max = 1000, each }: { max?: number; each?: number } 
   return (list as z.ZodPreprocess<z.ZodArray<z.ZodString>>).optional();
 }
 
-/** One text value; given twice it is refused. */
-export function queryText(options: { max?: number; pattern?: RegExp } = {}): z.ZodOptional<z.ZodString> {
-  const text = z.string('must be given once').max(options.max ?? 4096);
-  return (options.pattern === undefined ? text : text.regex(options.pattern)).optional();
+/** A text that is given once; one that is too long, or of another form, is told so. */
+export function onceText(): z.ZodString {
+  // Words that a schema is given as they are would stand for those of its checks, too.
+  return z.string({ error: ({ code }) => (code === 'invalid_type' ? 'must be given once' : undefined) });
+}
+
+/** One text value; given twice it is refused. `form` says in words what `pattern` does. */
+export function queryText(options: { max?: number; pattern?: RegExp; form?: string } = {}): z.ZodOptional<z.ZodString> {
+  const text = onceText().max(options.max ?? 4096);
+  return (options.pattern === undefined ? text : text.regex(options.pattern, options.form)).optional();
 }
 
 /** One of the given words. */
@@ -99,7 +105,7 @@ export const ListPageQuery = z.strictObject(listPage);
 
 /** Parameters of a read that can wait: `index` until the city's log is above this position, `wait` at most this long (30s, up to 5m). */
 export const blockingRead = {
-  index: queryText({ pattern: /^\d{1,15}$/ }),
+  index: queryText({ pattern: /^\d{1,15}$/, form: 'must be a position, which is a whole number' }),
   wait: queryText().refine((v) => v === undefined || (parseDuration(v) ?? 0) > 0, 'must be a positive duration such as 30s'),
 };
 export interface BlockingRead {

@@ -389,6 +389,14 @@ export const HTTP: readonly Guard[] = [
     test: FRONT_DOOR,
   },
   {
+    guard: 'A text that is too long, or of another form, is not said to have been given twice.',
+    file: 'src/contract/query.ts',
+    find: "(code === 'invalid_type' ? 'must be given once' : undefined)",
+    replace: "(code === undefined ? undefined : 'must be given once')",
+    test: 'src/contract/query.spec.ts',
+    name: 'say what is amiss with a text',
+  },
+  {
     guard: 'Nothing is made of a list in a query beyond its length.',
     file: 'src/contract/query.ts',
     find: "split(',', max + 1 - items.length)",

@@ -1,13 +1,12 @@
 import { z } from 'zod';
-import { queryInt, queryList } from '../../../contract/query.js';
+import { onceText, queryInt, queryList } from '../../../contract/query.js';
 import { contract } from '../../../contract/registry.js';
 
 export const SEARCH_KINDS = ['city', 'agent', 'session', 'bead', 'mail'] as const;
 export type SearchKind = (typeof SEARCH_KINDS)[number];
 
 export const SearchQuery = z.strictObject({
-  q: z
-    .string('must be given once')
+  q: onceText()
     .trim()
     .max(200)
     .default('')

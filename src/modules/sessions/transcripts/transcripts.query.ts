@@ -6,7 +6,7 @@ import { FORMATS } from './entry-row.js';
 export const MAX_ENTRIES = 2_000;
 
 /** A number of segments; text in the contract. */
-const segments = queryText({ pattern: /^\d{1,9}$/ });
+const segments = queryText({ pattern: /^\d{1,9}$/, form: 'must be a number of segments' });
 const entry = queryText({ max: 512 });
 
 const exclusive = 'before and after are mutually exclusive';
