@@ -116,6 +116,14 @@ export const SUPPLY_GUARDS: readonly Guard[] = [
     name: 'the name has moved on',
   },
   {
+    guard: 'A session that is woken is not told of what it waits for no more.',
+    file: WAIT_DELIVERY,
+    find: 'if (!(await this.repository.isReady(changes.tx, city.streamId, wait.id))) return undefined;',
+    replace: '',
+    test: WAIT_SPEC,
+    name: 'is woken before its note is queued',
+  },
+  {
     guard: 'Waits that cannot be told keep no pool standing.',
     file: 'src/modules/runners/pools/pools.reconciler.ts',
     find: "'the waits of a city could not be told to its sessions');\n      return false;",

@@ -58,6 +58,13 @@ const stateOf = async (id: string): Promise<Record<string, unknown>> =>
       fixture.db,
     )
   ).rows[0]!;
+/** Somebody wakes the session. */
+const wake = (): Promise<unknown> => {
+  const resolver = { resolve: () => Promise.resolve(session) } as unknown as SessionResolver;
+  const requests = { requireStartable: () => Promise.resolve(), isForNext: () => Promise.resolve(false) } as unknown as SessionRequests;
+  const wakes = new SessionWakes(resolver, fixture.a.sessions, requests, fixture.a.queue, new SessionWaitsRepository());
+  return wakes.wake(fixture.city, session.id, {} as never, ANYBODY);
+};
 const deliver = async (at: PoolProcess = fixture.one): Promise<number> =>
   at.waits.deliver((await at.repository.city(fixture.city.streamId))!);
 
@@ -118,6 +125,21 @@ describe('a ready wait', () => {
     expect(await stateOf(id)).toMatchObject({ state: 'closed' });
     expect(await fixture.statuses(session.pk)).toEqual(['delivered']);
     expect(await fixture.statuses(next.pk)).toEqual([]);
+  });
+
+  // Guard: a session is not told of what it waits for no more.
+  it('is not told when its session is woken before its note is queued', async () => {
+    const { id, bead } = await wait();
+    await close(bead);
+    const { sessions } = fixture.b;
+    const run = sessions.runInAnyState.bind(sessions);
+    sessions.runInAnyState = async (...of) => {
+      await wake();
+      return run(...of);
+    };
+    await deliver(fixture.two);
+    expect(await stateOf(id)).toMatchObject({ state: 'canceled' });
+    expect(await fixture.statuses(session.pk)).toEqual([]);
   });
 
   it('is left alone when it was accepted meanwhile', async () => {
@@ -334,14 +356,11 @@ describe('the wait of a session that has ended', () => {
       select stream_id, id || '-' || g, title, issue_type, labels, metadata from beads, generate_series(1, 250) g where id = ${id}`.execute(
       fixture.db,
     );
-    const resolver = { resolve: () => Promise.resolve(session) } as unknown as SessionResolver;
-    const requests = { requireStartable: () => Promise.resolve(), isForNext: () => Promise.resolve(false) } as unknown as SessionRequests;
-    const wakes = new SessionWakes(resolver, fixture.a.sessions, requests, fixture.a.queue, new SessionWaitsRepository());
     const withWork = fixture.a.sessions.withWork.bind(fixture.a.sessions);
     let steps = 0;
     const late = Object.assign(new Error('canceling statement due to lock timeout'), { code: '55P03' });
     fixture.a.sessions.withWork = (...step) => (++steps === 2 ? Promise.reject(late) : withWork(...step));
-    await wakes.wake(fixture.city, session.id, {} as never, ANYBODY);
+    await wake();
     const { rows } =
       await sql`select metadata ->> 'state' as state, count(*)::int as n from beads where issue_type = 'gate' group by 1`.execute(
         fixture.db,

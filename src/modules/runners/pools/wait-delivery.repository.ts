@@ -62,6 +62,15 @@ export class WaitDeliveryRepository {
     return rows;
   }
 
+  /** Whether a wait still has something to tell. */
+  async isReady(tx: Tx, streamId: number, id: string): Promise<boolean> {
+    const { rows } = await sql`
+      select 1 from beads b where b.stream_id = ${streamId} and b.id = ${id} and b.status <> 'closed' and b.metadata ->> 'state' = 'ready'`.execute(
+      tx,
+    );
+    return rows.length > 0;
+  }
+
   /** Whether the note is on its way already, or has been. */
   async isSent(tx: Tx, streamId: number, sessionPk: number, nudgeId: string): Promise<boolean> {
     const { rows } = await sent(sql`${streamId}::integer`, sql`${sessionPk}::bigint`, sql`${nudgeId}::text`).execute(tx);

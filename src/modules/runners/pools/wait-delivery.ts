@@ -47,6 +47,8 @@ export class WaitDelivery {
     return this.changes.runInAnyState(city, ACTOR, async (changes) => {
       const row = await changes.lock(wait.session_pk);
       if (row === undefined || row.state === 'closed') return undefined;
+      // Whoever has woken it meanwhile has ended its waits: it is not to be told, and woken once more, of what nobody waits for.
+      if (!(await this.repository.isReady(changes.tx, city.streamId, wait.id))) return undefined;
       if (wait.epoch !== null && wait.epoch !== String(row.epoch)) return 'it was registered in another conversation of the session';
       const reference = nudgeOf(wait);
       if (await this.repository.isSent(changes.tx, city.streamId, row.pk, reference)) return undefined;
