@@ -181,6 +181,14 @@ export const RUNNER_GUARDS: readonly Guard[] = [
     name: 'is left to other hosts',
   },
   {
+    guard: 'A session whose name stands for another agent takes no message, also before the pools have looked.',
+    file: 'src/modules/runners/runners/session-turns.ts',
+    find: 'if (await isForNext(this.context.config, changes, row)) return undefined;',
+    replace: 'if ((await isForNext(this.context.config, changes, row)) && row.pk < 0) return undefined;',
+    test: 'src/modules/runners/runners/reconfigured.db-spec.ts',
+    name: 'takes no message any more',
+  },
+  {
     guard: 'No worker starts a session whose name stands for another agent for what waits for it.',
     file: 'src/modules/runners/runners/session-claims.ts',
     find: 'return config !== undefined && hasOtherAgent(config, candidate);',

@@ -281,9 +281,9 @@ export const SESSIONS: readonly Guard[] = [
   },
   {
     guard: 'Who wakes a session that ends for the next one of its name has that one run.',
-    file: 'src/modules/sessions/sessions/session-requests.service.ts',
-    find: 'return config !== undefined && hasOtherAgent(config, row);',
-    replace: 'return config !== undefined && config.agents.length < 0 && hasOtherAgent(config, row);',
+    file: 'src/modules/sessions/session-names/for-next.ts',
+    find: 'return known !== undefined && hasOtherAgent(known, row);',
+    replace: 'return known !== undefined && known.agents.length < 0 && hasOtherAgent(known, row);',
     test: NAMED_ASKED,
     name: 'the next one runs when it is woken',
   },

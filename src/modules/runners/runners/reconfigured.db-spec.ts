@@ -150,6 +150,21 @@ describe('a session whose name stands for another agent by now', () => {
     for (const message of [waits, late]) expect(await fixture.message(message.pk)).toMatchObject({ status: 'queued' });
     expect(fixture.host.told(id)).toEqual(['slow']);
   });
+
+  // Guard: whoever has said whom a name means is not answered by the one that it meant before.
+  it('takes no message any more, also before the pools have looked', async () => {
+    configure({ provider: 'own' }, 'boss');
+    const { pk, id } = await runner.create(fixture.city, { ...BOSS, origin: 'named', named_identity: 'front' });
+    await fixture.until(pk, 'active');
+    configure({ provider: 'own' }, 'other');
+    const sent = await runner.send(fixture.city, pk, 'two', { source: 'message' });
+    await runner.runner.look();
+    await fixture.until((await runner.create(fixture.city)).pk, 'active');
+    expect(await fixture.message(sent.pk)).toMatchObject({ status: 'queued' });
+    expect(fixture.host.told(id)).toEqual([]);
+    configure({ provider: 'own' }, 'boss');
+    await fixture.untilMessage(sent.pk, 'delivered');
+  });
 });
 
 describe('the note of a wait whose session is woken for it', () => {

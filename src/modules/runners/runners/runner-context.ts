@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Failpoints } from '../../../platform/failpoints/failpoints.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
 import { Operations } from '../../../platform/operations/operations.js';
+import { ConfigReadsService } from '../../configuration/config/config-reads.service.js';
 import { Interactions } from '../../sessions/interactions/interactions.service.js';
 import { MessageQueue } from '../../sessions/messages/message-queue.service.js';
 import { SessionChangesService } from '../../sessions/session-store/session-changes.service.js';
@@ -28,6 +29,7 @@ export class RunnerContext {
     readonly repository: SessionWorkRepository,
     readonly timings: RunnerTimings,
     readonly operations: Operations,
+    readonly config: ConfigReadsService,
     readonly failpoints: Failpoints,
     readonly logger: AppLogger,
   ) {}

@@ -1,6 +1,7 @@
 import type { Tx } from '../../../platform/database/transactions.js';
 import { PromptError, type RunningAgent, type TurnUsage } from '../../../platform/runtime/port.js';
 import { spanned, type Span } from '../../../platform/telemetry/spans.js';
+import { isForNext } from '../../sessions/session-names/for-next.js';
 import { NOW, type SessionRow } from '../../sessions/session-store/session-row.js';
 import type { EntryWrite } from '../../sessions/transcripts/entries.js';
 import type { TurnStop } from '../../sessions/usage/turn.js';
@@ -85,6 +86,8 @@ export class SessionTurns {
       if (begun !== undefined) return { ...begun, text: begun.message?.body ?? this.#prompt ?? '', startedAt: new Date() };
       if (row.state !== 'active' || !row.live || row.stop_request !== null) return undefined;
       if ((await repository.facts(changes.tx, row.pk, row.generation)).asks) return undefined;
+      // The pools may not have looked yet: whoever has changed whom the name means has the next one answer.
+      if (await isForNext(this.context.config, changes, row)) return undefined;
       // What has done its work already has done what somebody waits for, if anybody does.
       const awaited = this.agent.hasFinished === true ? await messages.next(changes, row) : undefined;
       const first = awaited === undefined ? await this.#firstPrompt(changes.tx, row) : undefined;

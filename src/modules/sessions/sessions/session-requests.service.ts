@@ -7,9 +7,10 @@ import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import type { CityConfig } from '../../files/composition/city-config.js';
 import { ConfigReadsService } from '../../configuration/config/config-reads.service.js';
 import { EffectiveSuspension } from '../launch/effective-suspension.service.js';
-import { hasOtherAgent, knownTemplate, otherAgent } from '../launch/template.js';
+import { knownTemplate, otherAgent } from '../launch/template.js';
 import { ProvidersService } from '../../hosts/providers/providers.service.js';
 import type { SessionChanges } from '../session-store/session-changes.js';
+import { isForNext } from '../session-names/for-next.js';
 import { SessionChangesService } from '../session-store/session-changes.service.js';
 import type { SessionRow } from '../session-store/session-row.js';
 import { SessionTimings } from './session-timings.js';
@@ -60,10 +61,9 @@ export class SessionRequests {
     if (blocker !== undefined) throw problem('wrong_state', `session ${row.id} cannot be started: ${blocker}`);
   }
 
-  /** Of a session that is locked. Whether it ends for the next one of its name, which stands for another agent by now: what is asked of the name is for that one. */
-  async isForNext(changes: SessionChanges, row: Pick<SessionRow, 'named_identity' | 'agent'>): Promise<boolean> {
-    const config = row.named_identity === null ? undefined : (await this.config.known(changes.city, changes.tx))?.config;
-    return config !== undefined && hasOtherAgent(config, row);
+  /** See `isForNext`. */
+  isForNext(changes: SessionChanges, row: Pick<SessionRow, 'named_identity' | 'agent'>): Promise<boolean> {
+    return isForNext(this.config, changes, row);
   }
 
   /** What was asked under the key before; undefined when nothing was. @throws ProblemError idempotency_mismatch */
