@@ -183,10 +183,18 @@ export const RUNNER_GUARDS: readonly Guard[] = [
   {
     guard: 'A session whose name stands for another agent takes no message, also before the pools have looked.',
     file: 'src/modules/runners/runners/session-turns.ts',
-    find: 'if (await isForNext(this.context.config, changes, row)) return undefined;',
-    replace: 'if ((await isForNext(this.context.config, changes, row)) && row.pk < 0) return undefined;',
-    test: 'src/modules/runners/runners/reconfigured.db-spec.ts',
+    find: 'if (await isForNext(this.context.config, changes, row)) return false;',
+    replace: 'if ((await isForNext(this.context.config, changes, row)) && row.pk < 0) return false;',
+    test: RECONFIGURED,
     name: 'takes no message any more',
+  },
+  {
+    guard: 'A session whose name stands for another agent is told what its conversation begins with.',
+    file: 'src/modules/runners/runners/session-turns.ts',
+    find: 'row.generation)).asks) return undefined;',
+    replace: 'row.generation)).asks || (await isForNext(this.context.config, changes, row))) return undefined;',
+    test: RECONFIGURED,
+    name: 'is told what its conversation begins with',
   },
   {
     guard: 'No worker starts a session whose name stands for another agent for what waits for it.',

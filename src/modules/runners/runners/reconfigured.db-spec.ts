@@ -165,6 +165,21 @@ describe('a session whose name stands for another agent by now', () => {
     configure({ provider: 'own' }, 'boss');
     await fixture.untilMessage(sent.pk, 'delivered');
   });
+
+  // Guard: no inbox tells of the first prompt: what is not said at its time is never said.
+  it('is told what its conversation begins with, which is for no other', async () => {
+    configure({ provider: 'own' }, 'boss');
+    runner.plans.prompt = 'you are a test';
+    const ready = Promise.withResolvers<void>();
+    fixture.host.gate = () => ready.promise;
+    const { pk, id } = await runner.create(fixture.city, { ...BOSS, origin: 'named', named_identity: 'front' });
+    await eventually(() => fixture.host.processes.length === 1);
+    configure({ provider: 'own' }, 'other');
+    ready.resolve();
+    await fixture.until(pk, 'active');
+    await eventually(() => fixture.host.told(id).length === 1);
+    expect(fixture.host.told(id)).toEqual(['you are a test']);
+  });
 });
 
 describe('the note of a wait whose session is woken for it', () => {

@@ -2,6 +2,7 @@ import type { Tx } from '../../../platform/database/transactions.js';
 import { PromptError, type RunningAgent, type TurnUsage } from '../../../platform/runtime/port.js';
 import { spanned, type Span } from '../../../platform/telemetry/spans.js';
 import { isForNext } from '../../sessions/session-names/for-next.js';
+import type { SessionChanges } from '../../sessions/session-store/session-changes.js';
 import { NOW, type SessionRow } from '../../sessions/session-store/session-row.js';
 import type { EntryWrite } from '../../sessions/transcripts/entries.js';
 import type { TurnStop } from '../../sessions/usage/turn.js';
@@ -86,14 +87,11 @@ export class SessionTurns {
       if (begun !== undefined) return { ...begun, text: begun.message?.body ?? this.#prompt ?? '', startedAt: new Date() };
       if (row.state !== 'active' || !row.live || row.stop_request !== null) return undefined;
       if ((await repository.facts(changes.tx, row.pk, row.generation)).asks) return undefined;
-      // The pools may not have looked yet: whoever has changed whom the name means has the next one answer.
-      if (await isForNext(this.context.config, changes, row)) return undefined;
       // What has done its work already has done what somebody waits for, if anybody does.
       const awaited = this.agent.hasFinished === true ? await messages.next(changes, row) : undefined;
       const first = awaited === undefined ? await this.#firstPrompt(changes.tx, row) : undefined;
       const message = first === undefined ? (awaited ?? (await messages.next(changes, row))) : undefined;
-      if (first === undefined && (message === undefined || (await messages.inFlight(changes, row, message.pk)) === undefined))
-        return undefined;
+      if (first === undefined && (message === undefined || !(await this.#take(changes, row, message)))) return undefined;
       const number = await repository.nextTurn(changes.tx, row.pk);
       const text = first ?? message!.body;
       await this.context.usage.begin(changes, row, number);
@@ -110,6 +108,13 @@ export class SessionTurns {
     if (this.#prompt === undefined || !(await this.context.repository.hasEntry(tx, row.pk, promptEntry(row)))) return this.#prompt;
     this.#prompt = undefined;
     return undefined;
+  }
+
+  /** Whether a message is for this process, and in flight to it. One that is not stays in the queue, and the inbox tells of it again. */
+  async #take(changes: SessionChanges, row: SessionRow, { pk }: TurnMessage): Promise<boolean> {
+    // The pools may not have looked yet: whoever has changed whom the name means has the next one answer.
+    if (await isForNext(this.context.config, changes, row)) return false;
+    return (await this.context.messages.inFlight(changes, row, pk)) !== undefined;
   }
 
   async #prompted(turn: Turn, span: Span | undefined): Promise<TurnOutcome> {
