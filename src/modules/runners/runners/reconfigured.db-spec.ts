@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { eventually } from '../../../../test/support/sse.js';
+import { problem } from '../../../contract/problems.js';
 import type { CityConfig } from '../../files/composition/city-config.js';
 import { ConfigReadsService } from '../../configuration/config/config-reads.service.js';
 import { ProviderHostsService } from '../../hosts/providers/provider-hosts.service.js';
@@ -179,6 +180,26 @@ describe('a session whose name stands for another agent by now', () => {
     await fixture.until(pk, 'active');
     await eventually(() => fixture.host.told(id).length === 1);
     expect(fixture.host.told(id)).toEqual(['you are a test']);
+  });
+
+  // Guard: a process outlives a look at the configuration that has failed.
+  it('keeps its process and what waits for it where nobody can read the configuration', async () => {
+    configure({ provider: 'own' }, 'boss');
+    const { pk, id } = await runner.create(fixture.city, { ...BOSS, origin: 'named', named_identity: 'front' });
+    await fixture.until(pk, 'active');
+    let reads = 0;
+    const known = (): Promise<never> => {
+      reads++;
+      return Promise.reject(problem('unavailable', 'the configuration changed many times'));
+    };
+    Object.assign(runner.get(ConfigReadsService), { known });
+    const sent = await runner.send(fixture.city, pk, 'two', { source: 'message' });
+    await eventually(() => reads > 1);
+    expect(await fixture.message(sent.pk)).toMatchObject({ status: 'queued' });
+    configure({ provider: 'own' }, 'boss');
+    await fixture.untilMessage(sent.pk, 'delivered');
+    expect(await fixture.row(pk)).toMatchObject({ state: 'active', generation: 1, live: true });
+    expect(fixture.host.told(id)).toEqual(['two']);
   });
 });
 

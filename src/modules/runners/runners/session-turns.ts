@@ -1,3 +1,4 @@
+import { ProblemError } from '../../../contract/problems.js';
 import type { Tx } from '../../../platform/database/transactions.js';
 import { PromptError, type RunningAgent, type TurnUsage } from '../../../platform/runtime/port.js';
 import { spanned, type Span } from '../../../platform/telemetry/spans.js';
@@ -113,8 +114,19 @@ export class SessionTurns {
   /** Whether a message is for this process, and in flight to it. One that is not stays in the queue, and the inbox tells of it again. */
   async #take(changes: SessionChanges, row: SessionRow, { pk }: TurnMessage): Promise<boolean> {
     // The pools may not have looked yet: whoever has changed whom the name means has the next one answer.
-    if (await isForNext(this.context.config, changes, row)) return false;
+    if (await this.#isForNext(changes, row)) return false;
     return (await this.context.messages.inFlight(changes, row, pk)) !== undefined;
+  }
+
+  /** Whether what is said to its name is for another session, or nobody can tell now. */
+  async #isForNext(changes: SessionChanges, row: SessionRow): Promise<boolean> {
+    try {
+      return await isForNext(this.context.config, changes, row);
+    } catch (error) {
+      // The next look may read it; a process does not end for that.
+      if (error instanceof ProblemError && error.problem === 'unavailable') return true;
+      throw error;
+    }
   }
 
   async #prompted(turn: Turn, span: Span | undefined): Promise<TurnOutcome> {
