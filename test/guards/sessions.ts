@@ -108,6 +108,14 @@ export const SESSIONS: readonly Guard[] = [
     name: 'is ended by a wake also where its session has more',
   },
   {
+    guard: 'A wake takes back also a note that was queued between its steps.',
+    file: 'src/modules/sessions/sessions/session-wakes.service.ts',
+    find: 'waits.map(nudgeOf);',
+    replace: "waits.map(() => '');",
+    test: WAIT_SPEC,
+    name: 'with its note where that was queued between two steps',
+  },
+  {
     guard: 'A wake ends the rest of what its session has waited for also where others keep a step of that waiting.',
     file: 'src/modules/sessions/sessions/session-wakes.service.ts',
     find: 'const TRIES = 5;',

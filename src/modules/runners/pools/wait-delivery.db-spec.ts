@@ -368,6 +368,34 @@ describe('the wait of a session that has ended', () => {
     expect(rows).toEqual([{ state: 'canceled', n: 251 }]);
   });
 
+  // Guard: the pools look at the city between two steps of a wake.
+  it('is ended by a wake with its note where that was queued between two steps, and a later one is not', async () => {
+    const { id, bead } = await wait();
+    await close(bead);
+    await sql`insert into beads (stream_id, id, title, issue_type, labels, metadata)
+      select stream_id, id || '-' || g, title, issue_type, labels, metadata || jsonb_build_object('nudge_id', 'wait-' || id || '-' || g || '-1-1')
+      from beads, generate_series(1, 120) g where id = ${id}`.execute(fixture.db);
+    const withWork = fixture.a.sessions.withWork.bind(fixture.a.sessions);
+    let steps = 0;
+    let later: string | undefined;
+    fixture.a.sessions.withWork = async (...step) => {
+      if (++steps === 2) {
+        const { id: added, bead: its } = await wait();
+        await close(its);
+        await deliver(fixture.two);
+        later = added;
+      }
+      return withWork(...step);
+    };
+    await wake();
+    expect(await stateOf(later!)).toMatchObject({ state: 'ready' });
+    const { rows } = await sql`select status, count(*)::int as n from session_messages group by 1 order by 1`.execute(fixture.db);
+    expect(rows).toEqual([
+      { status: 'cancelled', n: 21 },
+      { status: 'queued', n: 1 },
+    ]);
+  });
+
   it('ends in steps where there are many', async () => {
     for (let n = 0; n < 3; n++) await wait();
     await sql`update beads set metadata = metadata || '{"registered_session":"al-gone"}' where issue_type = 'gate'`.execute(fixture.db);

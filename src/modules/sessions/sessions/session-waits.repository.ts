@@ -27,10 +27,11 @@ export class SessionWaitsRepository {
     return rows.map(({ id }) => id);
   }
 
-  /** Notes of waits that have not been delivered. */
-  async queuedNotes(tx: Tx, sessionPk: number): Promise<number[]> {
+  /** Notes of waits that have not been delivered; those with these nudges alone, when given. */
+  async queuedNotes(tx: Tx, sessionPk: number, nudges?: readonly string[]): Promise<number[]> {
     const { rows } = await sql<{ pk: number }>`
-      select pk from session_messages where session_pk = ${sessionPk} and status = 'queued' and source = 'wait' order by pk`.execute(tx);
+      select pk from session_messages where session_pk = ${sessionPk} and status = 'queued' and source = 'wait'
+        and (${nudges === undefined} or reference = any(${[...(nudges ?? [])]}::text[])) order by pk`.execute(tx);
     return rows.map(({ pk }) => pk);
   }
 }

@@ -9,7 +9,7 @@ import type { IdempotencyRef } from '../../../platform/idempotency/idempotency.j
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { idempotencyRef } from '../../tenancy/cities/idempotency-ref.js';
 import { MessageQueue } from '../messages/message-queue.service.js';
-import { finishWait } from '../../work/work/wait-states.js';
+import { finishWait, nudgeOf } from '../../work/work/wait-states.js';
 import type { Work } from '../../work/work/work.js';
 import type { SessionChanges } from '../session-store/session-changes.js';
 import { SessionChangesService } from '../session-store/session-changes.service.js';
@@ -188,18 +188,26 @@ export class SessionWakes {
   async #endFurtherWaits(city: CityScope, actor: string, row: SessionRow, until: Date): Promise<void> {
     for (let left = true, tries = TRIES; left;)
       try {
-        left = (await this.changes.withWork(city, actor, (changes, work) => this.#endWaits(changes, work, row, until))).value;
+        left = (await this.changes.withWork(city, actor, (changes, work) => this.#endMore(changes, work, row, until))).value;
       } catch (error) {
         if (!isBlocked(error) || --tries === 0) throw error;
       }
   }
 
+  /** As `#endWaits`, under the lock under which others see whether a note is still to be queued. A session that was deleted waits for nothing. */
+  async #endMore(changes: SessionChanges, work: Work, { pk }: SessionRow, until: Date): Promise<boolean> {
+    const row = await changes.lock(pk);
+    return row !== undefined && this.#endWaits(changes, work, row, until);
+  }
+
   /** True when there may be more. */
   async #endWaits(changes: SessionChanges, work: Work, row: SessionRow, until?: Date): Promise<boolean> {
     const ids = await this.waits.liveWaits(changes.tx, row, until);
-    for (const wait of await work.findAll(ids)) await finishWait(work, wait, 'canceled', { canceled_by: changes.actor });
-    // A note that is queued later is one of a later wait.
-    if (until === undefined) for (const pk of await this.waits.queuedNotes(changes.tx, row.pk)) await this.queue.cancel(changes, row, pk);
+    const waits = await work.findAll(ids);
+    for (const wait of waits) await finishWait(work, wait, 'canceled', { canceled_by: changes.actor });
+    // The pools may have looked between two steps: a note that was queued since the first is one of a wait that ends now, or of a later one.
+    const nudges = until === undefined ? undefined : waits.map(nudgeOf);
+    for (const pk of await this.waits.queuedNotes(changes.tx, row.pk, nudges)) await this.queue.cancel(changes, row, pk);
     return ids.length >= AT_ONCE;
   }
 }
