@@ -429,8 +429,16 @@ export const SUPPLY_GUARDS: readonly Guard[] = [
   {
     guard: 'A session that others have parked since its end was decided does not end for what it holds.',
     file: 'src/modules/runners/pools/pool-pass.service.ts',
-    find: 'if (row === undefined || !isAsPlanned(row, planned)) continue;',
-    replace: 'if (row === undefined || !isAsPlanned(row, { ...planned, state: row.state })) continue;',
+    find: 'if (row === undefined || !isAsPlanned(row, planned)) {',
+    replace: 'if (row === undefined || !isAsPlanned(row, { ...planned, state: row.state })) {',
+    test: NAMED_ASKED,
+    name: 'stays when somebody parks it before that',
+  },
+  {
+    guard: 'An end that was not carried out, as others have changed its session meanwhile, has another look follow.',
+    file: 'src/modules/runners/pools/pool-pass.service.ts',
+    find: 'asDecided = false;',
+    replace: '',
     test: NAMED_ASKED,
     name: 'stays when somebody parks it before that',
   },

@@ -475,6 +475,10 @@ describe('a session that holds work and is to end for the next one of its name,'
   const status = async (): Promise<unknown> =>
     (await sql<{ status: string }>`select status from beads where id = ${bead}`.execute(fixture.db)).rows[0]!.status;
 
+  /** No event need tell that what was left has to be decided again. */
+  const isDue = async (): Promise<unknown> =>
+    (await sql<{ due: boolean | null }>`select next_at <= clock_timestamp() as due from city_pools`.execute(fixture.db)).rows[0]!.due;
+
   it('ends', async () => {
     name('other', 'always');
     expect(await next()).toMatchObject({ wake_request: 'named' });
@@ -489,6 +493,7 @@ describe('a session that holds work and is to end for the next one of its name,'
     expect(meanwhile).toBeUndefined();
     expect(await fixture.open()).toMatchObject([{ pk: old.pk, state: 'suspended' }]);
     expect(await status()).toBe('in_progress');
+    expect(await isDue()).toBe(true);
   });
 
   it('stays when its name stands for its agent again before that', async () => {
@@ -500,5 +505,6 @@ describe('a session that holds work and is to end for the next one of its name,'
     await fixture.pass();
     expect(await fixture.open()).toMatchObject([{ pk: old.pk, state: 'asleep' }]);
     expect(await status()).toBe('in_progress');
+    expect(await isDue()).toBe(true);
   });
 });

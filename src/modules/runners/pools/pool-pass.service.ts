@@ -70,7 +70,8 @@ export class PoolPass {
     if (scale === undefined) return { decisions: [], againMs: this.betweenMs };
     const later = new Map<number, Later>();
     const passed = await this.changes.runInAnyState(city, ACTOR, async (changes) => this.#pass(changes, city, known, scale, later));
-    if (city.is === 'running' && !(await this.#giveBack(city, known, later))) await this.repository.lookAgain(city.streamId, BETWEEN_MS);
+    const lookAgainMs = city.is === 'running' ? await this.#giveBack(city, known, later) : undefined;
+    if (lookAgainMs !== undefined) await this.repository.lookAgain(city.streamId, lookAgainMs);
     return passed;
   }
 
@@ -152,43 +153,49 @@ export class PoolPass {
   }
 
   /**
-   * What ended sessions hold and wait for, and the ends of sessions that hold something: behind the city's work lock. False where others have that for too
-   * long and nobody's end waits for it.
+   * What ended sessions hold and wait for, and the ends of sessions that hold something: behind the city's work lock. Milliseconds after which the city has
+   * to be looked at again: where others have that lock for too long and nobody's end waits for it, and where something has to be decided anew.
    */
-  async #giveBack(city: PoolCity, known: CurrentConfig | undefined, later: ReadonlyMap<number, Later>): Promise<boolean> {
+  async #giveBack(city: PoolCity, known: CurrentConfig | undefined, later: ReadonlyMap<number, Later>): Promise<number | undefined> {
     const pks = [...later.keys()].sort((a, b) => a - b);
-    if (pks.length === 0 && !(await this.claims.hasOrphaned(city.streamId))) return true;
+    if (pks.length === 0 && !(await this.claims.hasOrphaned(city.streamId))) return undefined;
     try {
-      await this.#giveBackOf(city, known, later, pks);
-      return true;
+      return (await this.#giveBackOf(city, known, later, pks)) ? undefined : 0;
     } catch (error) {
       if (pks.length > 0 || !isBlocked(error)) throw error;
-      return false;
+      return BETWEEN_MS;
     }
   }
 
+  /** False where others have changed what it was decided from meanwhile: it is left as it is. */
   async #giveBackOf(
     city: PoolCity,
     known: CurrentConfig | undefined,
     later: ReadonlyMap<number, Later>,
     pks: readonly number[],
-  ): Promise<void> {
-    await this.changes.withWork(city, ACTOR, async (changes, work) => {
+  ): Promise<boolean> {
+    const { value } = await this.changes.withWork(city, ACTOR, async (changes, work) => {
       await changes.lockAll(pks, pks);
       if ([...later.values()].some(({ code }) => givesName(code))) await changes.lockNames();
       // The city's work may have been waited for: what others have made of a session, or of the configuration, since it was decided has the next look.
       const current = await this.#isCurrent(changes.tx, city, known);
+      let asDecided = current || pks.length === 0;
       let released = 0;
       for (const pk of current ? pks : []) {
         // The next look decides the same about those that are left, and comes because others have ended.
         if (released >= GIVEN_BACK_AT_ONCE) break;
         const row = await changes.lock(pk);
         const { code, planned } = later.get(pk)!;
-        if (row === undefined || !isAsPlanned(row, planned)) continue;
+        if (row === undefined || !isAsPlanned(row, planned)) {
+          asDecided = false;
+          continue;
+        }
         released += await this.claims.end(changes, work, row, code);
         await this.executor.end({ changes, config: known?.config }, row, code);
       }
       await this.claims.releaseOrphaned(work, RELEASED_AT_ONCE);
+      return asDecided;
     });
+    return value;
   }
 }
