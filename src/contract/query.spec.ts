@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { queryBool, queryEnum, queryInt, queryList, queryText } from './query.js';
+import { cityCursor, queryBool, queryEnum, queryInt, queryList, queryText } from './query.js';
 
 const Query = z.strictObject({
   limit: queryInt({ min: 0, max: 1000, default: 100 }),
@@ -62,6 +62,16 @@ describe('query schemas', () => {
   ])('say what is amiss with a text: %j', (value, message) => {
     const schema = queryText({ max: 5, pattern: /^\d|x{6}$/, form: 'must be a number' });
     expect(schema.safeParse(value).error?.issues.map((issue) => issue.message)).toEqual([message]);
+  });
+
+  // Guard: nobody is answered a regular expression.
+  it('say in words what the cursor of a page of cities is', () => {
+    expect(
+      cityCursor()
+        .safeParse('-x')
+        .error?.issues.map((issue) => issue.message),
+    ).toEqual(['must be the name of a city']);
+    expect(cityCursor().safeParse('alpha').success).toBe(true);
   });
 
   it('make nothing of a list beyond one item too many', () => {

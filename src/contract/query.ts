@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { parseDuration } from './duration.js';
+import { CITY_NAME_MAX, CITY_NAME_PATTERN } from './scalars.js';
 
 /**
  * Schemas of query parameters. A query arrives as text; these turn it into values and still document the value's
@@ -84,10 +85,18 @@ export function onceText(): z.ZodString {
   return z.string({ error: ({ code }) => (code === 'invalid_type' ? 'must be given once' : undefined) });
 }
 
-/** One text value; given twice it is refused. `form` says in words what `pattern` does. */
-export function queryText(options: { max?: number; pattern?: RegExp; form?: string } = {}): z.ZodOptional<z.ZodString> {
-  const text = onceText().max(options.max ?? 4096);
-  return (options.pattern === undefined ? text : text.regex(options.pattern, options.form)).optional();
+/** `form` says in words what `pattern` does: nobody is answered a regular expression. */
+type TextForm = { pattern?: undefined; form?: undefined } | { pattern: RegExp; form: string };
+
+/** One text value; given twice it is refused. */
+export function queryText({ max = 4096, pattern, form }: { max?: number } & TextForm = {}): z.ZodOptional<z.ZodString> {
+  const text = onceText().max(max);
+  return (pattern === undefined ? text : text.regex(pattern, form)).optional();
+}
+
+/** A page of cities goes on behind the name that its cursor is. */
+export function cityCursor(): z.ZodOptional<z.ZodString> {
+  return queryText({ max: CITY_NAME_MAX, pattern: CITY_NAME_PATTERN, form: 'must be the name of a city' });
 }
 
 /** One of the given words. */

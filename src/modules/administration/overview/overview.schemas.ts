@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { queryInt, queryList, queryText } from '../../../contract/query.js';
+import { cityCursor, queryInt, queryList } from '../../../contract/query.js';
 import { contract } from '../../../contract/registry.js';
-import { CITY_NAME_MAX, CITY_NAME_PATTERN, dateTime, int64 } from '../../../contract/scalars.js';
+import { dateTime, int64 } from '../../../contract/scalars.js';
 
 const counts = {
   sessions: z
@@ -75,10 +75,9 @@ export const OverviewOutputBody = contract(
 );
 export type OverviewOutputBody = z.infer<typeof OverviewOutputBody>;
 
-/** A page goes on behind the name that its cursor is. */
 export const OverviewQuery = z.strictObject({
   cities: queryList(),
   limit: queryInt({ min: 1, max: 1000, default: 100 }),
-  cursor: queryText({ max: CITY_NAME_MAX, pattern: CITY_NAME_PATTERN }),
+  cursor: cityCursor(),
 });
 export type OverviewQuery = z.infer<typeof OverviewQuery>;

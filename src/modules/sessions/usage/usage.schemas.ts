@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { queryBool, queryEnum, queryInt, queryList, queryText } from '../../../contract/query.js';
-import { CITY_NAME_MAX, CITY_NAME_PATTERN, text } from '../../../contract/scalars.js';
+import { cityCursor, queryBool, queryEnum, queryInt, queryList, queryText } from '../../../contract/query.js';
+import { text } from '../../../contract/scalars.js';
 
 export const UsageQuery = z.strictObject({
   aggregate_only: queryBool().describe('Leaves out `recent_by_session` and `by_agent`.'),
@@ -9,11 +9,10 @@ export type UsageQuery = z.infer<typeof UsageQuery>;
 
 export const SessionParam = text.min(1).describe('The session: its id, its name or its alias.');
 
-/** A page goes on behind the name that its cursor is. */
 export const CitiesUsageQuery = z.strictObject({
   cities: queryList(),
   limit: queryInt({ min: 1, max: 1000, default: 100 }),
-  cursor: queryText({ max: CITY_NAME_MAX, pattern: CITY_NAME_PATTERN }),
+  cursor: cityCursor(),
 });
 export type CitiesUsageQuery = z.infer<typeof CitiesUsageQuery>;
 

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { NetworkRule } from '../../../contract/network.js';
 import { contract } from '../../../contract/registry.js';
-import { CITY_NAME_MAX, CITY_NAME_PATTERN, dateTime, int64 } from '../../../contract/scalars.js';
-import { queryInt, queryText } from '../../../contract/query.js';
+import { dateTime, int64 } from '../../../contract/scalars.js';
+import { cityCursor, queryInt } from '../../../contract/query.js';
 
 export const CityInfo = contract(
   'CityInfo',
@@ -40,10 +40,9 @@ export const SupervisorCitiesOutputBody = contract(
 );
 
 const LISTED = 100_000;
-/** A page goes on behind the name that its cursor is. */
 export const CitiesQuery = z.strictObject({
   limit: queryInt({ min: 1, max: LISTED, default: LISTED }),
-  cursor: queryText({ max: CITY_NAME_MAX, pattern: CITY_NAME_PATTERN }),
+  cursor: cityCursor(),
 });
 export type CitiesQuery = z.infer<typeof CitiesQuery>;
 
