@@ -83,7 +83,8 @@ export class SessionStopping {
   /**
    * Ends the process at once, under a key only that one. Whether there will be another one is not decided here. Without a process it does nothing.
    *
-   * @throws ProblemError session_not_found, ambiguous; unavailable, see `SessionRequests.confirmed`.
+   * @throws ProblemError session_not_found, ambiguous; wrong_state when its name has changed hands too often meanwhile; unavailable, see
+   * `SessionRequests.confirmed`.
    */
   async kill(city: CityScope, text: string, key: string | undefined, caller: Principal, gone: AbortSignal): Promise<OKWithIDResponseBody> {
     const ref = idempotencyRef(caller, city.name, 'kill-session', key, { id: text });
