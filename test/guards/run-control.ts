@@ -515,10 +515,26 @@ export const RUN_CONTROL: readonly Guard[] = [
   {
     guard: 'A control that a person has opened again has nothing skipped by what it has found before.',
     file: `${CONTROL}/narrow.ts`,
-    find: " && !left.has(act.by ?? '')",
-    replace: '',
+    find: 'return left.has(by) || (',
+    replace: 'return (',
     test: REOPENINGS,
     name: 'has no other member of its scope taken down',
+  },
+  {
+    guard: 'A control that a person has opened again with what it has made does not end by what that has found before.',
+    file: `${CONTROL}/narrow.ts`,
+    find: 'isBehind(step) || unfinished.has(step)',
+    replace: 'isBehind(step)',
+    test: REOPENINGS,
+    name: 'keeps what is open in its round',
+  },
+  {
+    guard: 'A gate does not open by what a control that a person has opened again has found before.',
+    file: `${CONTROL}/narrow.ts`,
+    find: ' || (gates.has(step) && left.size > 0)',
+    replace: '',
+    test: REOPENINGS,
+    name: 'opens no gate by what',
   },
   {
     guard: 'A step that ends by what is opened again has its whole run go on.',

@@ -326,6 +326,34 @@ describe('a control that a person has opened again', () => {
     expect(await steps()).toMatchObject({ s: 'open', m: 'open', n: 'open' });
   });
 
+  // Guard: it would end by what has ended in its round before, and take with it what a person has opened in that.
+  it.each([
+    ['passes', "step.status == 'completed'"],
+    ['fails', 'step.output.ok == true'],
+  ])('keeps what is open in its round, where an edge of it is changed: it %s', async (_, until) => {
+    const body = '[{ id = "y", title = "Y", retry = { max_attempts = 2 } }]';
+    await launch(`${step('x')}${step('l', 'needs = ["x"]', `loop = { until = "${until}", max = 1, body = ${body} }`)}${step('c')}`);
+    await end('x', 'pass');
+    await end('l.iter1.y.attempt.1', 'pass');
+    for (const ref of ['l', 'l.iter1.y']) await open(ref);
+    await unlink('l', 'x');
+    expect(await steps()).toMatchObject({ l: 'open', 'l.iter1.y': 'open', 'l.iter1.y.attempt.1': 'pass' });
+    await open('l.iter1.y.attempt.1');
+    await end('l.iter1.y.attempt.1', 'pass');
+    expect(await steps()).toMatchObject({ l: until.includes('ok') ? 'fail' : 'pass', 'l.iter1.y': 'pass' });
+  });
+
+  it('opens no gate by what it has found before, where an edge of that is changed', async () => {
+    const gate = '[[compose.gate]]\nbefore = "z"\ncondition = "steps.complete >= 2"\n';
+    await launch(`${step('r', RETRY)}${step('x')}${step('y')}${step('z', 'needs = ["x"]')}${gate}`);
+    for (const ref of ['r.attempt.1', 'y']) await end(ref, 'pass');
+    await open('r');
+    await unlink('gate-z', 'x');
+    expect(await steps()).toMatchObject({ r: 'open', 'gate-z': 'open' });
+    await end('x', 'pass');
+    expect(await steps()).toMatchObject({ r: 'pass', 'gate-z': 'pass' });
+  });
+
   // Guard: it would be skipped with what it begins, and its scope would fail again.
   it('begins nothing while a member of its scope has failed', async () => {
     const { id } = await launch(`${step('x')}${SCOPE}${member('m')}${member('n', 'needs = ["x"]', RETRY)}${step('c')}`);

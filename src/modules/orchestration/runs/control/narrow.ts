@@ -1,6 +1,8 @@
 import type { Act } from './facts.js';
 import type { StoredRun } from './control.repository.js';
 
+type Close = Extract<Act, { do: 'close' }>;
+
 /**
  * Of what follows in a run, only what some of its steps begin, and what comes of that. A person has opened other steps again that the
  * whole run would close at once, by what they have found before. Once a step ends by this the whole run goes on, as it does after any.
@@ -25,15 +27,26 @@ export class Narrow {
     // What ends as well begins nothing: it would be skipped at once.
     const ending = new Set(acts.flatMap((act) => (act.do === 'close' ? [act.step] : [])));
     const needs = Map.groupBy(edges, ({ to }) => to);
-    /** Left open here: what waits for it neither begins nor ends. Acts come after those that they follow from. */
+    const makers = new Map(steps.map(({ step, of }) => [step.id, of]));
+    /** Left open here, with the controls that have made them: what waits for one neither begins nor ends. Acts come after those that they follow from. */
     const left = new Set<string>();
-    const waits = (step: string): boolean => (needs.get(step) ?? []).some(({ from }) => left.has(from));
+    const unfinished = new Set<string | undefined>();
+    const isBehind = (step: string): boolean => (needs.get(step) ?? []).some(({ from }) => left.has(from));
+    const waits = (step: string): boolean => isBehind(step) || unfinished.has(step);
+    const gates = new Set(steps.flatMap(({ step }) => (step.kind === 'gate' ? [step.id] : [])));
+    const stays = ({ step, by }: Close): boolean => {
+      // A condition may count any step.
+      if (by === undefined) return waits(step) || (gates.has(step) && left.size > 0);
+      // What another step has skipped is over, whatever it has made.
+      return left.has(by) || (makers.get(by) === step ? waits(step) : isBehind(step));
+    };
     const some = acts.filter((act) => {
       if (act.do === 'finish') return false;
       if (act.do === 'close') {
-        const ends = this.#own.has(act.step) && !waits(act.step) && !left.has(act.by ?? '');
-        if (!ends) left.add(act.step);
-        return ends;
+        if (this.#own.has(act.step) && !stays(act)) return true;
+        left.add(act.step);
+        unfinished.add(makers.get(act.step));
+        return false;
       }
       if (waits(act.control)) return false;
       if (act.do === 'settle') return this.#own.has(act.control);
