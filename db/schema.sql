@@ -987,6 +987,14 @@ create table run_counts (
   constraint run_counts_runs_check CHECK (runs >= 0)
 );
 
+create table run_heard_gates (
+  stream_id integer not null,
+  bead_id text collate "C" not null,
+  heard_at timestamp with time zone not null,
+  constraint run_heard_gates_pkey PRIMARY KEY (stream_id, bead_id),
+  constraint run_heard_gates_stream_id_bead_id_fkey FOREIGN KEY (stream_id, bead_id) REFERENCES beads(stream_id, id) ON DELETE CASCADE
+);
+
 create table run_steps (
   stream_id integer not null,
   bead_id text collate "C" not null,

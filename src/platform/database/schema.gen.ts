@@ -742,6 +742,12 @@ export interface RunCounts {
   stream_id: number;
 }
 
+export interface RunHeardGates {
+  bead_id: string;
+  heard_at: Timestamp;
+  stream_id: number;
+}
+
 export interface Runners {
   boot: string | null;
   capacity: number;
@@ -1154,6 +1160,7 @@ export interface DB {
   run_continuations: RunContinuations;
   run_controls: RunControls;
   run_counts: RunCounts;
+  run_heard_gates: RunHeardGates;
   run_steps: RunSteps;
   run_units: RunUnits;
   runners: Runners;

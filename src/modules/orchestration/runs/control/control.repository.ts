@@ -63,13 +63,14 @@ export class RunControlRepository {
     await sql`delete from run_checks where stream_id = ${streamId} and bead_id = any(${[...beads]}::text[])`.execute(tx);
   }
 
-  /** Steps of rounds are open again: what was said of the rounds, or is being looked at, was said of something else. */
+  /** Steps are open again: what was said of their rounds, or is being looked at, was said of something else. A gate waits for another message. */
   async unsay(tx: Tx, streamId: number, beads: readonly string[]): Promise<void> {
     await sql`
       with control as (
         select distinct s.bead_id from run_steps m join run_steps s on s.stream_id = m.stream_id and s.run_id = m.run_id and s.step ->> 'id' = m.made_by
         where m.stream_id = ${streamId} and m.made_by is not null and m.bead_id = any(${[...beads]}::text[])),
-      unasked as (delete from run_checks c using control o where c.stream_id = ${streamId} and c.bead_id = o.bead_id)
+      unasked as (delete from run_checks c using control o where c.stream_id = ${streamId} and c.bead_id = o.bead_id),
+      unheard as (delete from run_heard_gates h where h.stream_id = ${streamId} and h.bead_id = any(${[...beads]}::text[]))
       update run_steps s set verdict = null from control o
       where s.stream_id = ${streamId} and s.bead_id = o.bead_id and s.verdict is not null`.execute(tx);
   }

@@ -7,11 +7,15 @@ import { GatesRepository, type ArmedGate } from './gates.repository.js';
 /** What has become of what a gate waits for. */
 export type Verdict = { readonly open: true; readonly reason: string } | { readonly open: false; readonly reason: string } | undefined;
 
-/** How many gates of others one transaction decides because runs have ended: any number may wait for one, and for what ends with it. */
+/** How many gates one transaction decides because runs have ended or a message is sent: any number may wait for one, and for what ends with it. */
 const AT_ONCE = 20;
+/** After this it leaves the rest to others: what follows from one gate may be much, and the city's other writers wait. */
+const LONGEST_MS = 500;
 
 /** Decides a gate by its facts alone; undefined while it stays as it is. */
-function verdictOn({ control: { type, id }, late, awaited_exists: exists, awaited_outcome: outcome }: ArmedGate): Verdict {
+function verdictOn({ control: { type, id }, late, heard, awaited_exists: exists, awaited_outcome: outcome }: ArmedGate): Verdict {
+  // Also where its time has run out since.
+  if (heard) return mailed(id);
   // A run has its id from the service: one that is not there, or was removed, does not come.
   if (type === 'run' && !exists) return { open: false, reason: `there is no run ${id}` };
   if (type === 'run' && outcome !== null)
@@ -24,10 +28,20 @@ function verdictOn({ control: { type, id }, late, awaited_exists: exists, awaite
     : { open: false, reason: `nobody has opened it in time (${type} ${id})` };
 }
 
+const mailed = (sender: string): NonNullable<Verdict> => ({ open: true, reason: `a message from ${sender} has come` });
+
+/** What a transaction has decided because of what has ended, or come, in it. */
+interface Decided {
+  readonly since: number;
+  gates: number;
+}
+
 /** Opens gates, or fails them, in the transaction of whatever decides them. A person opens a gate by closing its bead. */
 @Injectable()
 export class GateOpening implements OnModuleInit {
-  readonly #decided = new WeakMap<Work, number>();
+  readonly #decided = new WeakMap<Work, Decided>();
+  /** A test sets another one. */
+  longestMs = LONGEST_MS;
 
   constructor(
     private readonly repository: GatesRepository,
@@ -42,30 +56,47 @@ export class GateOpening implements OnModuleInit {
 
   /** Looks at gates that were due, until it is late. Answers how many of them are no more what their runs wait for. */
   async look(work: Work, ids: readonly string[], isLate: () => boolean): Promise<number> {
-    let decided = 0;
-    for (const gate of await this.repository.armed(work.tx, work.city.streamId, ids)) {
+    const { streamId } = work.city;
+    return untilLate(await this.repository.armed(work.tx, streamId, ids), isLate, async (gate) => {
       const verdict = verdictOn(gate);
-      if (verdict === undefined) await this.repository.postpone(work.tx, work.city.streamId, gate.bead_id);
-      else if (await this.#close(work, gate, verdict)) decided++;
-      if (isLate()) break;
-    }
-    return decided;
+      if (verdict !== undefined) return this.#close(work, gate, verdict);
+      await this.repository.postpone(work.tx, streamId, gate.bead_id);
+      return false;
+    });
+  }
+
+  /** As `look`, opens gates that have heard of their message. */
+  async lookHeard(work: Work, ids: readonly string[], isLate: () => boolean): Promise<number> {
+    const { streamId } = work.city;
+    return untilLate(await this.repository.heard(work.tx, streamId, ids), isLate, async (gate) => {
+      await this.repository.forgetHeard(work.tx, streamId, gate.bead_id);
+      return this.#close(work, gate, mailed(gate.control.id));
+    });
   }
 
   async #mailed(work: Work, senders: readonly string[]): Promise<void> {
-    for (const gate of await this.repository.awaiting(work.tx, work.city.streamId, 'mail', senders))
-      await this.#close(work, gate, { open: true, reason: `a message from ${gate.control.id} has come` });
+    const gates = await this.repository.awaiting(work.tx, work.city.streamId, 'mail', senders, AT_ONCE + 1);
+    const isAll = await this.#decide(work, gates, ({ control: { id } }) => mailed(id));
+    if (!isAll) await this.repository.hear(work.tx, work.city.streamId, senders);
   }
 
   async #ended(work: Work, run: string): Promise<void> {
-    for (const gate of await this.repository.awaiting(work.tx, work.city.streamId, 'run', [run])) {
-      const verdict = verdictOn(gate);
+    const gates = await this.repository.awaiting(work.tx, work.city.streamId, 'run', [run], AT_ONCE + 1);
+    if (!(await this.#decide(work, gates, verdictOn))) await this.repository.hurry(work.tx, work.city.streamId, run);
+  }
+
+  /** Answers whether these were all that it decides in this transaction. */
+  async #decide(work: Work, gates: readonly ArmedGate[], verdictOf: (gate: ArmedGate) => Verdict): Promise<boolean> {
+    const decided = this.#decided.get(work) ?? { since: performance.now(), gates: 0 };
+    this.#decided.set(work, decided);
+    for (const gate of gates) {
+      const verdict = verdictOf(gate);
       if (verdict === undefined) continue;
-      const decided = this.#decided.get(work) ?? 0;
-      if (decided >= AT_ONCE) return this.repository.hurry(work.tx, work.city.streamId, run);
-      this.#decided.set(work, decided + 1);
+      if (decided.gates >= AT_ONCE || (decided.gates > 0 && performance.now() - decided.since > this.longestMs)) return false;
+      decided.gates++;
       await this.#close(work, gate, verdict);
     }
+    return true;
   }
 
   /** Answers whether it did: the gate before it may have ended the run of both. */
@@ -75,4 +106,18 @@ export class GateOpening implements OnModuleInit {
     await work.update(id, { status: 'closed', metadata: { ...said, close_reason: `gate: ${reason}` } });
     return true;
   }
+}
+
+/** Decides one gate at least, and no more of them once it is late. Answers how many it has decided. */
+async function untilLate(
+  gates: readonly ArmedGate[],
+  isLate: () => boolean,
+  decide: (gate: ArmedGate) => Promise<boolean>,
+): Promise<number> {
+  let decided = 0;
+  for (const gate of gates) {
+    if (await decide(gate)) decided++;
+    if (isLate()) break;
+  }
+  return decided;
 }

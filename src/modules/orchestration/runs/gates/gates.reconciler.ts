@@ -22,6 +22,8 @@ export class GatesReconciler implements OnApplicationBootstrap {
 
   onApplicationBootstrap(): void {
     this.due.repeat({ name: 'gates of runs', everyMs: TICK_MS, due: this.repository.isDue, work: (signal) => this.sweep(signal) });
+    const name = 'gates that have heard of a message';
+    this.due.repeat({ name, everyMs: TICK_MS, due: this.repository.isHeard, work: (signal) => this.sweepHeard(signal) });
   }
 
   /** Returns how many gates were decided. */
@@ -30,6 +32,16 @@ export class GatesReconciler implements OnApplicationBootstrap {
       name: 'gates',
       nextDue: (except: readonly number[], limit: number) => this.repository.nextDue(except, limit),
       look: (work: Work, ids: readonly string[], isLate: () => boolean) => this.gates.look(work, ids, isLate),
+    };
+    return sweepDue(source, this.work, this.log, signal);
+  }
+
+  /** As `sweep`, of gates that a message opens. Those that come due meanwhile do not wait for it. */
+  sweepHeard(signal?: AbortSignal): Promise<number> {
+    const source = {
+      name: 'gates that have heard of a message',
+      nextDue: (except: readonly number[], limit: number) => this.repository.nextHeard(except, limit),
+      look: (work: Work, ids: readonly string[], isLate: () => boolean) => this.gates.lookHeard(work, ids, isLate),
     };
     return sweepDue(source, this.work, this.log, signal);
   }

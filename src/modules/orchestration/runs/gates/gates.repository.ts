@@ -17,6 +17,8 @@ export interface ArmedGate {
   readonly control: GateControl;
   /** Its time has run out. */
   readonly late: boolean;
+  /** The message that it waits for has come, and there was more to open than one transaction does. */
+  readonly heard: boolean;
   /** Of a run that is waited for: whether it is there, and its outcome, null while it goes on. */
   readonly awaited_exists: boolean;
   readonly awaited_outcome: RunOutcome | null;
@@ -24,8 +26,11 @@ export interface ArmedGate {
 
 const GATE = sql`c.bead_id, c.run_id, c.control,
   coalesce(c.armed_at + (c.control ->> 'timeout_ms')::double precision * interval '1 millisecond' <= clock_timestamp(), false) as late,
+  exists (select from run_heard_gates h where h.stream_id = c.stream_id and h.bead_id = c.bead_id) as heard,
   exists (select from runs a where a.stream_id = c.stream_id and a.id = c.awaited and c.gate = 'run') as awaited_exists,
   (select a.outcome from runs a where a.stream_id = c.stream_id and a.id = c.awaited and c.gate = 'run') as awaited_outcome`;
+
+const OF_RUNNING = sql`run_heard_gates h join cities y on y.stream_id = h.stream_id and y.running`;
 
 /** SQL of gates. */
 @Injectable()
@@ -34,13 +39,34 @@ export class GatesRepository {
 
   readonly #passed = new PassedOver();
 
-  /** Armed gates of a type that wait for `awaited`. */
-  async awaiting(tx: Tx, streamId: number, type: GateControl['type'], awaited: readonly string[]): Promise<ArmedGate[]> {
+  /** Up to `limit` armed gates of a type that wait for `awaited`. */
+  async awaiting(tx: Tx, streamId: number, type: GateControl['type'], awaited: readonly string[], limit: number): Promise<ArmedGate[]> {
     const { rows } = await sql<ArmedGate>`
       select ${GATE} from run_controls c
       where c.stream_id = ${streamId} and c.gate = ${type} and c.awaited = any(${[...awaited]}::text[]) and c.armed_at is not null
-      order by c.bead_id`.execute(tx);
+      order by c.bead_id limit ${limit}`.execute(tx);
     return rows;
+  }
+
+  /** Keeps for armed gates that a message from their sender has come. */
+  async hear(tx: Tx, streamId: number, senders: readonly string[]): Promise<void> {
+    await sql`
+      insert into run_heard_gates (stream_id, bead_id, heard_at)
+      select c.stream_id, c.bead_id, clock_timestamp() from run_controls c
+      where c.stream_id = ${streamId} and c.gate = 'mail' and c.awaited = any(${[...senders]}::text[]) and c.armed_at is not null
+      on conflict do nothing`.execute(tx);
+  }
+
+  /** Of gates that have heard of their message, those that no other worker has looked at; also one that is not what its run waits for any more. */
+  async heard(tx: Tx, streamId: number, ids: readonly string[]): Promise<ArmedGate[]> {
+    const { rows } = await sql<ArmedGate>`
+      select ${GATE} from run_controls c join run_heard_gates o on o.stream_id = c.stream_id and o.bead_id = c.bead_id
+      where c.stream_id = ${streamId} and c.bead_id = any(${[...ids]}::text[]) order by o.heard_at, c.bead_id`.execute(tx);
+    return rows;
+  }
+
+  async forgetHeard(tx: Tx, streamId: number, id: string): Promise<void> {
+    await sql`delete from run_heard_gates where stream_id = ${streamId} and bead_id = ${id}`.execute(tx);
   }
 
   /** Of gates that were due, those that are armed still. */
@@ -79,5 +105,19 @@ export class GatesRepository {
     const row = rows[0];
     if (row === undefined && except.length === 0) await this.#passed.foundNothing(this.db, from);
     return row && { city: { id: row.id, name: row.name, path: row.dir, stream: row.name, streamId: row.stream_id }, ids: row.ids };
+  }
+
+  /** Whether a gate has heard of its message, in whatever city that runs. */
+  readonly isHeard = sql<boolean>`exists (select from ${OF_RUNNING})`;
+
+  /** As `nextDue`, of gates that have heard of their message. */
+  async nextHeard(except: readonly number[], limit: number): Promise<{ city: CityScope; ids: string[] } | undefined> {
+    const { rows } = await sql<{ city: CityScope; ids: string[] }>`
+      with first as (
+        select h.stream_id from ${OF_RUNNING} where h.stream_id <> all(${[...except]}::integer[]) order by h.heard_at limit 1)
+      select json_build_object('id', y.id, 'name', y.name, 'path', y.dir, 'stream', y.name, 'streamId', y.stream_id) as city, array(
+        select h.bead_id from run_heard_gates h where h.stream_id = y.stream_id order by h.heard_at, h.bead_id limit ${limit}) as ids
+      from first f join cities y on y.stream_id = f.stream_id`.execute(this.db);
+    return rows[0];
   }
 }

@@ -64,8 +64,12 @@ export interface Launches {
   readonly limits: GoOnLimits;
   readonly work: WorkService;
   readonly sending: MailSendingService;
+  /** Opens as many gates in a transaction as it may, however long that takes here. */
+  readonly opening: GateOpening;
   /** Looks at the gates that are due. */
   sweep(): Promise<number>;
+  /** Opens the gates that have heard of their message. */
+  sweepHeard(): Promise<number>;
   /** Ends the rounds that are late. */
   sweepLimits(): Promise<number>;
   /** Goes on with the runs that had more to decide than one transaction does: one step of a city. */
@@ -94,6 +98,7 @@ export function launches(fixture: WorkFixture, work: WorkService = fixture.work)
   const gates = new GatesRepository(fixture.db);
   const sending = new MailSendingService(work, new MailAddresses(roster), new MailRepository(), idempotency);
   const opening = new GateOpening(gates, endings, sending);
+  opening.longestMs = Infinity;
   opening.onModuleInit();
   const log = new AppLogger(createLogger('silent'));
   const reconciler = new GatesReconciler(gates, opening, work, log, {} as DueLooks);
@@ -107,7 +112,9 @@ export function launches(fixture: WorkFixture, work: WorkService = fixture.work)
     limits: control.limits,
     work,
     sending,
+    opening,
     sweep: () => reconciler.sweep(),
+    sweepHeard: () => reconciler.sweepHeard(),
     sweepLimits: () => limits.sweep(),
     sweepContinuations: (resting) => continuations.sweep(undefined, resting),
     goOn: (signal) => continuations.goOn(signal),
