@@ -521,6 +521,15 @@ export const RUN_CONTROL: readonly Guard[] = [
     name: 'has no other member of its scope taken down',
   },
   {
+    guard: 'A run of thousands of steps is not read once more for each of them.',
+    file: `${CONTROL}/control.repository.ts`,
+    find: 'd.type as kind\n      from run_steps t join bead_dependencies d on d.stream_id = t.stream_id and d.issue_id = t.bead_id and d.blocking',
+    replace:
+      'd.type as kind\n      from run_steps t join bead_dependencies d on d.stream_id = t.stream_id and d.issue_id = t.bead_id and d.blocking\n      join run_steps f on f.stream_id = d.stream_id and f.bead_id = d.depends_on_id and f.run_id = t.run_id',
+    test: `${CONTROL}/run-control.db-spec.ts`,
+    name: 'reads each of its steps',
+  },
+  {
     guard: 'A control that a person has opened again with what it has made does not end by what that has found before.',
     file: `${CONTROL}/narrow.ts`,
     find: 'isBehind(step) || unfinished.has(step)',

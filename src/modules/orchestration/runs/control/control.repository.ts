@@ -94,29 +94,29 @@ export class RunControlRepository {
       made_by: string | null;
       round: number | null;
       verdict: Verdict | null;
-      asked: number | null;
       status: string;
       word: string | null;
       failure: string | null;
       reason: string | null;
     }>`
-      select b.id as bead, s.step, s.made_by, s.round, s.verdict, c.round as asked, b.status, b.metadata ->> 'gc.outcome' as word,
+      select b.id as bead, s.step, s.made_by, s.round, s.verdict, b.status, b.metadata ->> 'gc.outcome' as word,
         b.metadata ->> 'gc.failure_class' as failure, b.metadata ->> 'gc.failure_reason' as reason
       from run_steps s join beads b on b.stream_id = s.stream_id and b.id = s.bead_id
-        left join run_checks c on c.stream_id = s.stream_id and c.bead_id = s.bead_id
       where s.stream_id = ${streamId} and s.run_id = ${run} order by b.created_at, length(b.id), b.id`.execute(tx);
     if (rows.length === 0) return undefined;
-    const edges = await this.#edges(tx, streamId, run);
+    const edges = await this.#edges(tx, streamId, run, rows);
     const outputs = await this.#outputs(tx, streamId, askedFor(rows, edges));
+    const checks = rows.flatMap(({ bead, step }) => (step.control?.kind === 'check' ? [bead] : []));
+    const asked = await this.#asked(tx, streamId, checks);
     const units = rows.some(({ step }) => step.control?.kind === 'drain') ? await this.#units(tx, streamId, run) : undefined;
     return {
       beads: new Map(rows.map(({ bead, step }) => [step.id, bead])),
-      steps: rows.map(({ bead, step, made_by, round, verdict, asked, status, word, failure, reason }) => ({
+      steps: rows.map(({ bead, step, made_by, round, verdict, status, word, failure, reason }) => ({
         step,
         started: status !== 'open',
         ...(made_by === null ? {} : { of: made_by, round: round! }),
         ...(verdict === null ? {} : { verdict }),
-        ...(asked === null ? {} : { asked }),
+        ...(asked.has(bead) ? { asked: asked.get(bead)! } : {}),
         ...(units?.has(bead) === true ? { units: units.get(bead)! } : {}),
         ...(status === 'closed' ? { ended: said({ word, failure, reason, output: outputs.get(bead) ?? null }) } : {}),
       })),
@@ -149,22 +149,38 @@ export class RunControlRepository {
     return units;
   }
 
-  /** Who waits for whom among the steps of a run, but for controls that wait for what they have made. */
-  async #edges(tx: Tx, streamId: number, run: string): Promise<RecipeEdge[]> {
-    const { rows } = await sql<RecipeEdge>`
-      select f.step ->> 'id' as "from", t.step ->> 'id' as "to", d.type as kind
-      from run_steps t
-      join bead_dependencies d on d.stream_id = t.stream_id and d.issue_id = t.bead_id and d.blocking
-      join run_steps f on f.stream_id = d.stream_id and f.bead_id = d.depends_on_id and f.run_id = t.run_id
-      where t.stream_id = ${streamId} and t.run_id = ${run} and f.made_by is distinct from t.step ->> 'id'`.execute(tx);
-    return rows;
+  /** The rounds whose scripts wait or run, by the beads of their checks. */
+  async #asked(tx: Tx, streamId: number, checks: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    if (checks.length === 0) return new Map();
+    const { rows } = await sql<{ bead: string; round: number }>`
+      select bead_id as bead, round from run_checks where stream_id = ${streamId} and bead_id = any(${[...checks]}::text[])`.execute(tx);
+    return new Map(rows.map(({ bead, round }) => [bead, round]));
+  }
+
+  /**
+   * Who waits for whom among the steps of a run, but for controls that wait for what they have made. The steps are known already: where a plan takes a run
+   * for a small one, joining them again compares each with each.
+   */
+  async #edges(tx: Tx, streamId: number, run: string, steps: readonly PlacedRow[]): Promise<RecipeEdge[]> {
+    const { rows } = await sql<{ from: string; to: string; kind: RecipeEdge['kind'] }>`
+      select d.depends_on_id as "from", d.issue_id as "to", d.type as kind
+      from run_steps t join bead_dependencies d on d.stream_id = t.stream_id and d.issue_id = t.bead_id and d.blocking
+      where t.stream_id = ${streamId} and t.run_id = ${run}`.execute(tx);
+    const known = new Map(steps.map((row) => [row.bead, row]));
+    return rows.flatMap(({ from, to, kind }) => {
+      const [needed, step] = [known.get(from), known.get(to)!];
+      return needed === undefined || needed.made_by === step.step.id ? [] : [{ from: needed.step.id, to: step.step.id, kind }];
+    });
   }
 }
 
-interface AskedRow {
+interface PlacedRow {
   readonly bead: string;
   readonly step: RecipeStep;
   readonly made_by: string | null;
+}
+
+interface AskedRow extends PlacedRow {
   readonly round: number | null;
   readonly status: string;
 }

@@ -1,6 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { sql } from 'kysely';
+import { plansOf, rowsRead } from '../../../../../test/support/plans.js';
 import { workFixture, type WorkFixture } from '../../../../../test/support/work.js';
+import type { Db } from '../../../../platform/database/database.js';
+import type { Tx } from '../../../../platform/database/transactions.js';
 import { RunControlRepository } from './control.repository.js';
 import { ANYBODY } from '../../../../contract/principal.js';
 import { DependenciesRepository } from '../../../work/dependencies/dependencies.repository.js';
@@ -67,6 +70,29 @@ describe('a run that decides', () => {
     const told = (await fixture.events(at)).filter(({ type }) => type === 'execution.step_completed');
     expect(new Set(told.map(({ subject }) => subject)).size).toBe(21);
     expect(told).toHaveLength(21);
+  });
+
+  // Guard: what is read of a run of thousands of steps would grow with the square of them, each time that one ends.
+  it('reads each of its steps once or twice, also where other runs are small', async () => {
+    for (let n = 0; n < 40; n++) await launch('[[steps]]\nid = "a"\ntitle = "A"\nretry = { max_attempts = 2 }\n');
+    await sql`analyze beads, bead_dependencies, run_steps, run_checks`.execute(fixture.db);
+    const chain = Array.from(
+      { length: 100 },
+      (_, n) => `[[steps]]\nid = "s${n}"\ntitle = "S"\n${n === 0 ? '' : `needs = ["s${n - 1}"]\n`}`,
+    );
+    const checked = Array.from(
+      { length: 10 },
+      (_, n) =>
+        `[[steps]]\nid = "c${n}"\ntitle = "C"\ncheck = { max_attempts = 2, check = { mode = "exec", path = "../assets/green.sh" } }\n`,
+    );
+    const { id } = await launch(chain.join('') + checked.join(''));
+    await end('c0.iteration.1');
+    const { streamId } = fixture.city;
+    const look = (db: Db): Promise<unknown> => new RunControlRepository().facts(db as unknown as Tx, streamId, id);
+    expect(await look(fixture.db)).toMatchObject({ steps: expect.arrayContaining([expect.objectContaining({ asked: 1 })]) });
+    const read = await plansOf(fixture.pool, look);
+    expect(rowsRead(read, 'run_steps')).toBeLessThanOrEqual(2 * 120);
+    expect(rowsRead(read, 'run_checks')).toBe(1);
   });
 
   it('tries again, and goes on with what passed', async () => {
