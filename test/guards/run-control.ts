@@ -92,6 +92,14 @@ export const RUN_CONTROL: readonly Guard[] = [
     name: 'a scope ends as the worst of its members has',
   },
   {
+    guard: 'What a step hands on stands still no run, however deep it is nested.',
+    file: `${CONTROL}/outcome.ts`,
+    find: 'levels === 0 || ',
+    replace: '',
+    test: CONDITIONS,
+    name: 'nested thousands of times',
+  },
+  {
     guard: 'A condition about children counts no gates.',
     file: `${CONTROL}/standing.ts`,
     find: "fact.step.kind !== 'gate' && (",

@@ -111,6 +111,28 @@ describe('the condition of a loop', () => {
     expect(run.facts[0]!.ended!.output).toBe('{"done":true,"files":[]}');
   });
 
+  // Guard: whoever ends the next step of the run would be refused, and so would all gates that are due in the city.
+  it.each([
+    ['a loop', loop(more).replace('output.done', 'output.files'), 'l.iter1.b', /^add f\.l\.iter2\.b/],
+    [
+      'a fan-out',
+      step('a', 'on_complete = { for_each = "output.files", bond = "e", vars = { path = "{item}" } }\n'),
+      'a',
+      /^close f\.a-fanout: fail, f\.a handed on no list as output\.files/,
+    ],
+    [
+      'a retry',
+      step('r', 'metadata = { "gc.output_json_required" = "true" }\nretry = { max_attempts = 2 }\n'),
+      'r.attempt.1',
+      /^add f\.r\.attempt\.2/,
+    ],
+  ])('takes what is nested thousands of times for no output: %s', (_what, text, id, told) => {
+    const run = new Case(text + step('z'));
+    run.all();
+    run.end(`f.${id}`, { word: 'pass', output: `{"files":[${'['.repeat(8_000)}${']'.repeat(8_000)}]}` });
+    expect(run.all()[0]).toMatch(told);
+  });
+
   it('does not hold while an item of its last step has failed', () => {
     const fan = `${more}on_complete = { for_each = "output.files", bond = "e", vars = { path = "{item}" } }\n`;
     const run = new Case(loop(fan).replace('step.output.done == true', "step.status == 'completed'"));

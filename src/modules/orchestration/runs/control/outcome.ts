@@ -26,14 +26,22 @@ export function attemptOf(ended: Ended, needsOutput: boolean): Attempt {
     : { result: 'pass', reason: 'passed' };
 }
 
-/** The value that a step handed on; undefined when it is no JSON. */
+/** Levels of what a step hands on. */
+const MAX_DEPTH = 100;
+
+/** The value that a step handed on; undefined when it is no JSON, or so deep that to write it again would end the run's transaction. */
 export function parsed(output: string | undefined): { readonly value: unknown } | undefined {
   if (output === undefined) return undefined;
   try {
-    return { value: JSON.parse(output) as unknown };
+    const value = JSON.parse(output) as unknown;
+    return isDeeper(value, MAX_DEPTH) ? undefined : { value };
   } catch {
     return undefined;
   }
+}
+
+function isDeeper(value: unknown, levels: number): boolean {
+  return typeof value === 'object' && value !== null && (levels === 0 || Object.values(value).some((each) => isDeeper(each, levels - 1)));
 }
 
 /** What stands at a path of members and indexes; undefined when nothing does. */
