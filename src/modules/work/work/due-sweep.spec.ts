@@ -67,6 +67,38 @@ describe('a sweep of what is due', () => {
     expect(await looks([many(8), many(1)], 300, comes)).toEqual(['0: 2', '1: 1', '0: 2', '1: 1', '0: 2', '0: 2']);
   });
 
+  // Guard: nothing that is due in the city would ever be decided.
+  it('looks at all others of a city in which one fails', async () => {
+    const due = new Set(many(150));
+    const tried: string[] = [];
+    const nextDue = (except: readonly number[], limit: number) =>
+      Promise.resolve(
+        except.includes(0) || due.size === 0
+          ? undefined
+          : { city: { id: 0, name: 'c', path: '', stream: '', streamId: 0 }, ids: [...due].slice(0, limit) },
+      );
+    const look = (_: Work, ids: readonly string[]): Promise<number> => {
+      tried.push(ids.length === 1 ? ids[0]! : `${ids.length}`);
+      const bad = ids.find((id) => ['b2', 'b120'].includes(id));
+      if (bad !== undefined) return Promise.reject(new Error(`no ${bad}`));
+      for (const id of ids) due.delete(id);
+      return Promise.resolve(ids.length);
+    };
+    expect(await sweepDue({ name: 'beads', nextDue, look }, work, log)).toBe(148);
+    expect([...due]).toEqual(['b2', 'b120']);
+    expect(tried.slice(0, 6)).toEqual(['100', 'b0', 'b1', 'b2', '99', '48']);
+    expect(tried).toHaveLength(6 + 19 + 1);
+  });
+
+  it('leaves a city that is not to be had to the next turn', async () => {
+    const nextDue = jest.fn((except: readonly number[]) =>
+      Promise.resolve(except.includes(0) ? undefined : { city: { id: 0, name: 'c', path: '', stream: '', streamId: 0 }, ids: many(3) }),
+    );
+    const busy = { run: () => Promise.reject(new Error('busy')) } as unknown as WorkService;
+    expect(await sweepDue({ name: 'beads', nextDue, look: () => Promise.resolve(1) }, busy, log)).toBe(0);
+    expect(nextDue).toHaveBeenCalledTimes(3);
+  });
+
   // Guard: the sweep would never end.
   it('looks no more at what stays due as it is', async () => {
     const nextDue = jest.fn((except: readonly number[]) =>

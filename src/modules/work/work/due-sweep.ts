@@ -17,7 +17,9 @@ export interface DueSource {
   look(work: Work, ids: readonly string[], isLate: () => boolean): Promise<number>;
 }
 
-/** Looks at whatever is due, city by city; one that fails does not hold up the others. Any number of workers may. Returns how many were decided. */
+/**
+ * Looks at whatever is due, city by city; neither a city nor a bead that fails holds up the others. Any number of workers may. Returns how many were decided.
+ */
 export async function sweepDue(source: DueSource, work: WorkService, log: AppLogger, signal?: AbortSignal): Promise<number> {
   /** Those that are not looked at again. */
   const done: number[] = [];
@@ -25,6 +27,10 @@ export async function sweepDue(source: DueSource, work: WorkService, log: AppLog
   let later: number[] = [];
   /** What was looked at last, by city: what stays due although it was looked at is not looked at for ever. */
   const last = new Map<number, string>();
+  /** Cities in which one of several has failed, and nothing of the look stands: one at a time is looked at, until it is found. */
+  const alone = new Set<number>();
+  /** Those that are left out. */
+  const failed = new Map<number, Set<string>>();
   let decided = 0;
   while (signal?.aborted !== true) {
     const due = await source.nextDue([...done, ...later], BATCH);
@@ -34,18 +40,30 @@ export async function sweepDue(source: DueSource, work: WorkService, log: AppLog
       continue;
     }
     const { streamId, name } = due.city;
+    const left = due.ids.filter((id) => failed.get(streamId)?.has(id) !== true);
+    const ids = alone.has(streamId) ? left.slice(0, 1) : left;
+    const these = ids.join();
+    (these === '' || last.get(streamId) === these ? done : later).push(streamId);
+    last.set(streamId, these);
+    if (these === '') continue;
+    let begun = false;
     try {
       const { value } = await work.run(due.city, 'reconciler', (w) => {
+        begun = true;
         const since = performance.now();
-        return source.look(w, due.ids, () => performance.now() - since > LONGEST_MS);
+        return source.look(w, ids, () => performance.now() - since > LONGEST_MS);
       });
       decided += value;
-      const these = due.ids.join();
-      (last.get(streamId) === these ? done : later).push(streamId);
-      last.set(streamId, these);
     } catch (error) {
-      done.push(streamId);
-      log.warn({ err: error, city: name }, `${source.name} could not be looked at; the next turn tries again`);
+      if (!begun) done.push(streamId);
+      else if (ids.length > 1) {
+        alone.add(streamId);
+        continue;
+      } else {
+        alone.delete(streamId);
+        failed.set(streamId, (failed.get(streamId) ?? new Set()).add(ids[0]!));
+      }
+      log.warn({ err: error, city: name, ids }, `${source.name} could not be looked at; the next turn tries again`);
     }
   }
   return decided;
