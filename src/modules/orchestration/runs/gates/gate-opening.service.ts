@@ -30,6 +30,8 @@ function verdictOn({ control: { type, id }, late, heard, awaited_exists: exists,
 
 const mailed = (sender: string): NonNullable<Verdict> => ({ open: true, reason: `a message from ${sender} has come` });
 
+const beadsOf = (gates: readonly ArmedGate[]): string[] => gates.map(({ bead_id: id }) => id);
+
 /** What a transaction has decided because of what has ended, or come, in it. */
 interface Decided {
   readonly since: number;
@@ -69,34 +71,39 @@ export class GateOpening implements OnModuleInit {
   async lookHeard(work: Work, ids: readonly string[], isLate: () => boolean): Promise<number> {
     const { streamId } = work.city;
     return untilLate(await this.repository.heard(work.tx, streamId, ids), isLate, async (gate) => {
-      await this.repository.forgetHeard(work.tx, streamId, gate.bead_id);
+      await this.repository.forgetHeard(work.tx, streamId, beadsOf([gate]));
       return this.#close(work, gate, mailed(gate.control.id));
     });
   }
 
   async #mailed(work: Work, senders: readonly string[]): Promise<void> {
-    const gates = await this.repository.awaiting(work.tx, work.city.streamId, 'mail', senders, AT_ONCE + 1);
-    const isAll = await this.#decide(work, gates, ({ control: { id } }) => mailed(id));
-    if (!isAll) await this.repository.hear(work.tx, work.city.streamId, senders);
+    const { streamId } = work.city;
+    const gates = await this.repository.awaiting(work.tx, streamId, 'mail', senders, AT_ONCE + 1);
+    if (gates.length === 0) return;
+    // Before any is opened: what is waited for only then waits for another message.
+    await this.repository.hear(work.tx, streamId, senders);
+    const decided = await this.#decide(work, gates, ({ control: { id } }) => mailed(id));
+    await this.repository.forgetHeard(work.tx, streamId, beadsOf(gates.slice(0, decided)));
   }
 
   async #ended(work: Work, run: string): Promise<void> {
     const gates = await this.repository.awaiting(work.tx, work.city.streamId, 'run', [run], AT_ONCE + 1);
-    if (!(await this.#decide(work, gates, verdictOn))) await this.repository.hurry(work.tx, work.city.streamId, run);
+    const decided = await this.#decide(work, gates, verdictOn);
+    if (decided < gates.length) await this.repository.hurry(work.tx, work.city.streamId, run);
   }
 
-  /** Answers whether these were all that it decides in this transaction. */
-  async #decide(work: Work, gates: readonly ArmedGate[], verdictOf: (gate: ArmedGate) => Verdict): Promise<boolean> {
+  /** Answers how many of them it is done with: it leaves what is more than one transaction decides. */
+  async #decide(work: Work, gates: readonly ArmedGate[], verdictOf: (gate: ArmedGate) => Verdict): Promise<number> {
     const decided = this.#decided.get(work) ?? { since: performance.now(), gates: 0 };
     this.#decided.set(work, decided);
-    for (const gate of gates) {
+    for (const [at, gate] of gates.entries()) {
       const verdict = verdictOf(gate);
       if (verdict === undefined) continue;
-      if (decided.gates >= AT_ONCE || (decided.gates > 0 && performance.now() - decided.since > this.longestMs)) return false;
+      if (decided.gates >= AT_ONCE || (decided.gates > 0 && performance.now() - decided.since > this.longestMs)) return at;
       decided.gates++;
       await this.#close(work, gate, verdict);
     }
-    return true;
+    return gates.length;
   }
 
   /** Answers whether it did: the gate before it may have ended the run of both. */

@@ -154,64 +154,6 @@ describe('a gate', () => {
     expect(await waiting()).toBe(0);
   });
 
-  describe('of a message', () => {
-    const FIRST = 'formula = "gated"\n[[steps]]\nid = "b"\ntitle = "B"\ngate = { type = "mail", id = "deacon", timeout = "1h" }\n';
-    const mail = () => runs.sending.send(fixture.city, { to: 'mayor', subject: 'x', from: 'deacon' }, undefined, ANYBODY);
-    const launchAll = async (count: number): Promise<RunRow[]> => {
-      const all: RunRow[] = [];
-      for (let n = 0; n < count; n++) all.push(await launch(FIRST));
-      return all;
-    };
-    const those = async (all: readonly RunRow[], wanted: string): Promise<RunRow[]> => {
-      const statuses = await Promise.all(all.map(statusOf));
-      return all.filter((_, n) => statuses[n] === wanted);
-    };
-
-    // Guard: the city's other writers wait for whoever sends it, and any number of gates may wait for that.
-    it('opens some in a transaction, and each of the others once', async () => {
-      const all = await launchAll(26);
-      await mail();
-      const waiting = await those(all, 'waiting');
-      expect(waiting).toHaveLength(6);
-      const later = await launch(FIRST);
-      // Its time runs out before anybody comes to it: the message came in time.
-      await sql`
-        update run_controls set armed_at = armed_at - interval '1 day', due_at = due_at - interval '1 day'
-        where bead_id = ${await idOf(waiting[0]!, 'gate-b')}`.execute(fixture.db);
-      expect([await runs.sweep(), await statusOf(waiting[0]!)]).toEqual([1, 'active']);
-      // Somebody wants another message for it.
-      const again = await idOf(waiting[1]!, 'gate-b');
-      await h.close(again);
-      await h.change(again, { status: 'open' });
-      // It opens although it waits for something else first by now.
-      await h.edge(await idOf(waiting[2]!, 'gate-b'), await h.create());
-      const before = (await fixture.events()).at(-1)!.seq;
-      const sweeps = await Promise.all([fixture.another(), fixture.another()].map((work) => launches(fixture, work).sweepHeard()));
-      expect(sweeps.reduce((sum, each) => sum + each)).toBe(4);
-      const closed = (await fixture.events(before)).flatMap(({ type, subject }) => (type === 'bead.closed' ? [subject] : []));
-      expect(closed.toSorted()).toEqual((await Promise.all(waiting.slice(2).map((run) => idOf(run, 'gate-b')))).toSorted());
-      expect(await those([...all, later], 'waiting')).toEqual([waiting[1], later]);
-      const { rows } = await sql`select from run_heard_gates`.execute(fixture.db);
-      expect([await runs.sweepHeard(), rows]).toEqual([0, []]);
-      await mail();
-      expect(await those([...all, later], 'active')).toHaveLength(27);
-    });
-
-    it('opens them in several transactions where that takes long', async () => {
-      runs.opening.longestMs = 500;
-      const all = await launchAll(4);
-      const looks = jest.spyOn(GatesRepository.prototype, 'heard');
-      let now = 0;
-      const clock = jest.spyOn(performance, 'now').mockImplementation(() => (now += 1_000));
-      await mail();
-      expect(await those(all, 'waiting')).toHaveLength(3);
-      expect([await runs.sweepHeard(), looks.mock.calls.length]).toEqual([3, 3]);
-      clock.mockRestore();
-      looks.mockRestore();
-      expect(await those(all, 'active')).toHaveLength(4);
-    });
-  });
-
   it('ends once, also when one before it has ended the run of both', async () => {
     const run = await launch(`formula = "gated"
 [[steps]]

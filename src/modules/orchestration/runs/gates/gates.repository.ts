@@ -65,8 +65,8 @@ export class GatesRepository {
     return rows;
   }
 
-  async forgetHeard(tx: Tx, streamId: number, id: string): Promise<void> {
-    await sql`delete from run_heard_gates where stream_id = ${streamId} and bead_id = ${id}`.execute(tx);
+  async forgetHeard(tx: Tx, streamId: number, ids: readonly string[]): Promise<void> {
+    await sql`delete from run_heard_gates where stream_id = ${streamId} and bead_id = any(${[...ids]}::text[])`.execute(tx);
   }
 
   /** Of gates that were due, those that are armed still. */
