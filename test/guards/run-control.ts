@@ -548,10 +548,18 @@ export const RUN_CONTROL: readonly Guard[] = [
   {
     guard: 'A gate does not open by what a control that a person has opened again has found before.',
     file: `${CONTROL}/narrow.ts`,
-    find: ' || (gates.has(step) && left.size > 0)',
+    find: ' || (gates.has(step) && left.size > 0 && !opens(step))',
     replace: '',
     test: REOPENINGS,
     name: 'opens no gate by what',
+  },
+  {
+    guard: 'A gate opens whose condition holds without a control that a person has opened again.',
+    file: `${CONTROL}/narrow.ts`,
+    find: 'left.size > 0 && !opens(step)',
+    replace: 'left.size > 0',
+    test: REOPENINGS,
+    name: 'keeps no gate shut',
   },
   {
     guard: 'A step that ends by what is opened again has its whole run go on.',

@@ -354,6 +354,20 @@ describe('a control that a person has opened again', () => {
     expect(await steps()).toMatchObject({ r: 'pass', 'gate-z': 'pass' });
   });
 
+  // Guard: nothing else would open it until a step ends.
+  it('keeps no gate shut whose condition holds without it, where an edge of that is changed', async () => {
+    const gates = ['z', 'w'].map((id, n) => `[[compose.gate]]\nbefore = "${id}"\ncondition = "steps.complete >= ${n + 1}"\n`);
+    await launch(
+      `${step('r', RETRY)}${step('x')}${step('y')}${['z', 'w'].map((id) => step(id, 'needs = ["x"]')).join('')}${gates.join('')}`,
+    );
+    for (const ref of ['r.attempt.1', 'y']) await end(ref, 'pass');
+    await open('r');
+    await unlink('gate-w', 'x');
+    expect(await steps()).toMatchObject({ r: 'open', 'gate-w': 'open', 'gate-z': 'open' });
+    await unlink('gate-z', 'x');
+    expect(await steps()).toMatchObject({ 'gate-z': 'pass' });
+  });
+
   // Guard: it would be skipped with what it begins, and its scope would fail again.
   it('begins nothing while a member of its scope has failed', async () => {
     const { id } = await launch(`${step('x')}${SCOPE}${member('m')}${member('n', 'needs = ["x"]', RETRY)}${step('c')}`);

@@ -23,9 +23,10 @@ const LIMIT_EXCEEDED = 'limit_exceeded';
  *
  * Each step has one outcome. A step that waits for one that did not pass is skipped; only what cleans up is done all the
  * same. Rounds speak for nobody but their control, members of a scope for their scope, and what cleans up for nobody.
+ * Those that are `kept` stay as they are.
  */
-export function advance(facts: RunFacts): Act[] {
-  return new Run(facts).acts();
+export function advance(facts: RunFacts, kept: ReadonlySet<string> = new Set()): Act[] {
+  return new Run(facts, kept).acts();
 }
 
 class Run {
@@ -41,7 +42,10 @@ class Run {
   /** Units of drains whose end is told. */
   readonly #settled = new Set<string>();
 
-  constructor(facts: RunFacts) {
+  constructor(
+    facts: RunFacts,
+    private readonly kept: ReadonlySet<string>,
+  ) {
     this.#graph = new Graph(facts);
     this.#room = new Room(this.#graph.nodes);
     this.#standing = new Standing(this.#graph.nodes, this.#graph.made);
@@ -72,6 +76,7 @@ class Run {
 
   #look(node: Node): void {
     const { step } = node.fact;
+    if (this.kept.has(step.id)) return;
     if (step.kind === 'scope' && this.#aborts(node)) return;
     if (cleansUp(node)) return;
     const blockers = node.needs.flatMap((id) => this.#graph.nodes.get(id) ?? []);
@@ -105,7 +110,7 @@ class Run {
   /** Ends a step with everything that it has made. */
   #skip(node: Node, cause: Cause): void {
     for (const made of this.#graph.made.get(node.fact.step.id) ?? []) this.#skip(made, cause);
-    if (node.outcome === undefined) this.#close(node, 'skipped', cause.reason, { by: cause.by });
+    if (node.outcome === undefined && !this.kept.has(node.fact.step.id)) this.#close(node, 'skipped', cause.reason, { by: cause.by });
   }
 
   #control(node: Node, control: Control): void {

@@ -1,3 +1,4 @@
+import { advance } from './advance.js';
 import type { Act } from './facts.js';
 import type { StoredRun } from './control.repository.js';
 
@@ -20,7 +21,8 @@ export class Narrow {
     this.#beads = new Set(beads);
   }
 
-  of({ beads, steps, edges }: StoredRun, acts: readonly Act[]): readonly Act[] {
+  of(run: StoredRun, acts: readonly Act[]): readonly Act[] {
+    const { beads, steps, edges } = run;
     if (steps.some(({ step, ended }) => ended !== undefined && this.#own.has(step.id))) return acts;
     const isMeant = (step: string): boolean => this.#beads.has(beads.get(step)!);
     if (this.ends) for (const { step, ended } of steps) if (ended === undefined && isMeant(step.id)) this.#own.add(step.id);
@@ -34,9 +36,15 @@ export class Narrow {
     const isBehind = (step: string): boolean => (needs.get(step) ?? []).some(({ from }) => left.has(from));
     const waits = (step: string): boolean => isBehind(step) || unfinished.has(step);
     const gates = new Set(steps.flatMap(({ step }) => (step.kind === 'gate' ? [step.id] : [])));
+    /** What follows where all that is left stays open; no gate counts another one, so it is asked anew only once more of the other steps are left. */
+    let without: ReadonlySet<string> | undefined;
+    // A condition may count any step.
+    const opens = (gate: string): boolean => {
+      without ??= new Set(advance(run, left).flatMap((act) => (act.do === 'close' ? [act.step] : [])));
+      return without.has(gate);
+    };
     const stays = ({ step, by }: Close): boolean => {
-      // A condition may count any step.
-      if (by === undefined) return waits(step) || (gates.has(step) && left.size > 0);
+      if (by === undefined) return waits(step) || (gates.has(step) && left.size > 0 && !opens(step));
       // What another step has skipped is over, whatever it has made.
       return left.has(by) || (makers.get(by) === step ? waits(step) : isBehind(step));
     };
@@ -45,6 +53,7 @@ export class Narrow {
       if (act.do === 'close') {
         if (this.#own.has(act.step) && !stays(act)) return true;
         left.add(act.step);
+        if (!gates.has(act.step)) without = undefined;
         unfinished.add(makers.get(act.step));
         return false;
       }
