@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { Line } from './line.js';
+import { isDeeper } from './nesting.js';
 import { RecentNames } from './recent-names.js';
 import { Slots } from './slots.js';
 
@@ -66,5 +67,12 @@ describe('Line', () => {
       same(n, line.size, waiting.size);
     }
     expect(differs).toEqual([]);
+  });
+});
+
+describe('isDeeper', () => {
+  it('counts lists and objects within each other, and looks no further than it is asked to', () => {
+    expect([1, null, [], [1, {}], [{ a: [] }]].map((value) => isDeeper(value, 2))).toEqual([false, false, false, false, true]);
+    expect(isDeeper(JSON.parse(`${'['.repeat(1_000_000)}${']'.repeat(1_000_000)}`), 100)).toBe(true);
   });
 });

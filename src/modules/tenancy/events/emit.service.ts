@@ -3,6 +3,7 @@ import '../../../contract/events/all.js';
 import { knownEvents } from '../../../contract/events/define.js';
 import { maySee, type Principal } from '../../../contract/principal.js';
 import { problem, type ProblemField } from '../../../contract/problems.js';
+import { isDeeper } from '../../../platform/collections/nesting.js';
 import { invalid } from '../../../platform/http/validation.pipe.js';
 import { bodyHash } from '../../../platform/idempotency/canonical-json.js';
 import { idempotencyMismatch } from '../../../platform/idempotency/idempotency.js';
@@ -77,11 +78,6 @@ function isStorable(value: unknown): boolean {
 
 /** Deep enough for every sensible payload; whoever walks one, here or in Postgres, never runs out of stack. */
 const MAX_DEPTH = 64;
-
-function isDeeper(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  return levels === 0 || Object.values(value).some((member) => isDeeper(member, levels - 1));
-}
 
 function refused(field: ProblemField): Error {
   return problem('validation_failed', 'validation failed', { errors: [field] });

@@ -1,3 +1,4 @@
+import { isDeeper } from '../../../../platform/collections/nesting.js';
 import type { Ended, Outcome } from './facts.js';
 
 const OUTCOMES: ReadonlySet<string> = new Set<Outcome>(['pass', 'fail', 'skipped', 'canceled']);
@@ -26,7 +27,7 @@ export function attemptOf(ended: Ended, needsOutput: boolean): Attempt {
     : { result: 'pass', reason: 'passed' };
 }
 
-/** Levels of what a step hands on. */
+/** Levels of what a step hands on: more than reports have, and far fewer than end the stack of whoever writes it again, here or in Postgres. */
 const MAX_DEPTH = 100;
 
 /** The value that a step handed on; undefined when it is no JSON, or so deep that to write it again would end the run's transaction. */
@@ -38,10 +39,6 @@ export function parsed(output: string | undefined): { readonly value: unknown } 
   } catch {
     return undefined;
   }
-}
-
-function isDeeper(value: unknown, levels: number): boolean {
-  return typeof value === 'object' && value !== null && (levels === 0 || Object.values(value).some((each) => isDeeper(each, levels - 1)));
 }
 
 /** What stands at a path of members and indexes; undefined when nothing does. */
