@@ -994,6 +994,7 @@ create table run_heard_gates (
   constraint run_heard_gates_pkey PRIMARY KEY (stream_id, bead_id),
   constraint run_heard_gates_stream_id_bead_id_fkey FOREIGN KEY (stream_id, bead_id) REFERENCES beads(stream_id, id) ON DELETE CASCADE
 );
+CREATE INDEX run_heard_gates_heard_idx ON public.run_heard_gates USING btree (heard_at);
 
 create table run_steps (
   stream_id integer not null,

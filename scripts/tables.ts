@@ -99,10 +99,10 @@ export const TABLES: Readonly<Record<string, Owners>> = {
   rigs: { writes: ['configuration/roster'], reads: ['functions', 'orchestration/orders', 'work'] },
   run_checks: { writes: ['orchestration/runs'], reads: ['runners', 'sessions'] },
   run_continuations: { writes: ['orchestration/runs'], reads: [] },
-  run_heard_gates: { writes: ['orchestration/runs'], reads: [] },
   // Its armed gates are what a session may not block.
   run_controls: { writes: ['functions/run_controls', 'orchestration/runs'], reads: ['work/work'] },
   run_counts: { writes: ['functions/runs'], reads: ['orchestration'] },
+  run_heard_gates: { writes: ['orchestration/runs'], reads: [] },
   // What of a run is decided by the run itself is left to it by sessions, whose rules are those of work.
   run_steps: { writes: ['functions/runs', 'orchestration/runs'], reads: ['administration', 'work/work'] },
   run_units: { writes: ['orchestration/runs'], reads: [] },

@@ -651,6 +651,14 @@ export const RUN_CONTROL: readonly Guard[] = [
     name: 'leaves one shut',
   },
   {
+    guard: 'Gates that have heard of a message in a city that does not run are passed over.',
+    file: 'src/modules/orchestration/runs/gates/gates.repository.ts',
+    find: 'await this.#passedHeard.foundNothing(this.db, from);',
+    replace: ';',
+    test: 'src/modules/orchestration/runs/gates/mailed-gates.db-spec.ts',
+    name: 'passed over after a while',
+  },
+  {
     guard: 'The reconciler comes to no gate that the message itself has opened.',
     file: 'src/modules/orchestration/runs/gates/gate-opening.service.ts',
     find: 'await this.repository.forgetHeard(work.tx, streamId, beadsOf(gates.slice(0, decided)));',

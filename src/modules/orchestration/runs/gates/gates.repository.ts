@@ -30,8 +30,6 @@ const GATE = sql`c.bead_id, c.run_id, c.control,
   exists (select from runs a where a.stream_id = c.stream_id and a.id = c.awaited and c.gate = 'run') as awaited_exists,
   (select a.outcome from runs a where a.stream_id = c.stream_id and a.id = c.awaited and c.gate = 'run') as awaited_outcome`;
 
-const OF_RUNNING = sql`run_heard_gates h join cities y on y.stream_id = h.stream_id and y.running`;
-
 /** SQL of gates. */
 @Injectable()
 export class GatesRepository {
@@ -107,17 +105,22 @@ export class GatesRepository {
     return row && { city: { id: row.id, name: row.name, path: row.dir, stream: row.name, streamId: row.stream_id }, ids: row.ids };
   }
 
-  /** Whether a gate has heard of its message, in whatever city that runs. */
-  readonly isHeard = sql<boolean>`exists (select from ${OF_RUNNING})`;
+  readonly #passedHeard = new PassedOver();
+
+  /** Whether a gate has heard of its message, in whatever city. */
+  readonly isHeard = sql<boolean>`exists (select from run_heard_gates h where h.heard_at > ${this.#passedHeard})`;
 
   /** As `nextDue`, of gates that have heard of their message. */
   async nextHeard(except: readonly number[], limit: number): Promise<{ city: CityScope; ids: string[] } | undefined> {
+    const from = this.#passedHeard.from();
     const { rows } = await sql<{ city: CityScope; ids: string[] }>`
       with first as (
-        select h.stream_id from ${OF_RUNNING} where h.stream_id <> all(${[...except]}::integer[]) order by h.heard_at limit 1)
+        select h.stream_id from run_heard_gates h join cities y on y.stream_id = h.stream_id and y.running
+        where h.heard_at > ${from} and h.stream_id <> all(${[...except]}::integer[]) order by h.heard_at limit 1)
       select json_build_object('id', y.id, 'name', y.name, 'path', y.dir, 'stream', y.name, 'streamId', y.stream_id) as city, array(
         select h.bead_id from run_heard_gates h where h.stream_id = y.stream_id order by h.heard_at, h.bead_id limit ${limit}) as ids
       from first f join cities y on y.stream_id = f.stream_id`.execute(this.db);
+    if (rows.length === 0 && except.length === 0) await this.#passedHeard.foundNothing(this.db, from);
     return rows[0];
   }
 }

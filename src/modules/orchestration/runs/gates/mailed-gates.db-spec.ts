@@ -94,4 +94,24 @@ describe('a message that gates wait for', () => {
     looks.mockRestore();
     expect(await those(all, 'active')).toHaveLength(4);
   });
+
+  // Guard: each process would look through them once a second.
+  it('has those of a city that does not run passed over after a while', async () => {
+    runs.opening.longestMs = -1;
+    await launchAll(2);
+    await mail();
+    await sql`update run_heard_gates set heard_at = heard_at - interval '2 minutes'`.execute(fixture.db);
+    const gates = new GatesRepository(fixture.db);
+    const isHeard = async (): Promise<boolean> =>
+      (await sql<{ is: boolean }>`select ${gates.isHeard} as is`.execute(fixture.db)).rows[0]!.is;
+    const setRunning = (running: boolean) =>
+      sql`update cities set running = ${running} where name = ${fixture.city.name}`.execute(fixture.db);
+    await setRunning(false);
+    expect([await isHeard(), await gates.nextHeard([], 9), await isHeard()]).toEqual([true, undefined, false]);
+    await setRunning(true);
+    const now = performance.now();
+    const clock = jest.spyOn(performance, 'now').mockReturnValue(now + 60_000);
+    expect([await isHeard(), (await gates.nextHeard([], 9))?.ids.length]).toEqual([true, 1]);
+    clock.mockRestore();
+  });
 });
