@@ -1,7 +1,7 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { DueLooks } from '../../../platform/database/due-looks.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
-import { sweepDue } from '../work/due-sweep.js';
+import { StoodBack, sweepDue } from '../work/due-sweep.js';
 import { expireWhenDue } from '../work/wait-states.js';
 import type { Work } from '../work/work.js';
 import { WorkService } from '../work/work.service.js';
@@ -12,6 +12,8 @@ const TICK_MS = 1_000;
 /** Ends the waits whose time has run out. Any number of workers may do so at once: each wait is looked at again under its city's lock. */
 @Injectable()
 export class WaitsReconciler implements OnApplicationBootstrap {
+  readonly #back = new StoodBack();
+
   constructor(
     private readonly repository: WaitExpiryRepository,
     private readonly work: WorkService,
@@ -27,6 +29,7 @@ export class WaitsReconciler implements OnApplicationBootstrap {
   sweep(signal?: AbortSignal): Promise<number> {
     const source = {
       name: 'expired waits',
+      back: this.#back,
       nextDue: (except: readonly number[], limit: number) => this.repository.nextDue(except, limit),
       look: (work: Work, ids: readonly string[], isLate: () => boolean) => this.#expire(work, ids, isLate),
     };

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { AppLogger, createLogger } from '../../../platform/logging/logger.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
-import { sweepDue } from './due-sweep.js';
+import { StoodBack, sweepDue } from './due-sweep.js';
 import type { Work } from './work.js';
 import type { WorkService } from './work.service.js';
 
@@ -24,6 +24,7 @@ async function looks(
   await sweepDue(
     {
       name: 'beads',
+      back: new StoodBack(),
       nextDue: (except, limit) => {
         const streamId = due.findIndex((ids, n) => ids.length > 0 && !except.includes(n));
         const city = { id: streamId, name: `c${streamId}`, path: '', stream: '', streamId };
@@ -67,27 +68,60 @@ describe('a sweep of what is due', () => {
     expect(await looks([many(8), many(1)], 300, comes)).toEqual(['0: 2', '1: 1', '0: 2', '1: 1', '0: 2', '0: 2']);
   });
 
+  /** Beads of one city that are due, of which some fail when they are looked at, and some stay due. */
+  function failing(ids: readonly string[], isBad: (id: string) => boolean, stays?: string) {
+    const due = new Set(ids);
+    const tried: string[] = [];
+    const source = {
+      name: 'beads',
+      back: new StoodBack(),
+      nextDue: (except: readonly number[], limit: number) =>
+        Promise.resolve(
+          except.includes(0) || due.size === 0
+            ? undefined
+            : { city: { id: 0, name: 'c', path: '', stream: '', streamId: 0 }, ids: [...due].slice(0, limit) },
+        ),
+      look: (_: Work, ids: readonly string[]): Promise<number> => {
+        tried.push(ids.length === 1 ? ids[0]! : `${ids.length}`);
+        const bad = ids.find(isBad);
+        if (bad !== undefined) return Promise.reject(new Error(`no ${bad}`));
+        for (const id of ids) if (id !== stays) due.delete(id);
+        return Promise.resolve(ids.filter((id) => id !== stays).length);
+      },
+    };
+    return { due, tried, sweep: () => sweepDue(source, work, log) };
+  }
+
   // Guard: nothing that is due in the city would ever be decided.
   it('looks at all others of a city in which one fails', async () => {
-    const due = new Set(many(150));
-    const tried: string[] = [];
-    const nextDue = (except: readonly number[], limit: number) =>
-      Promise.resolve(
-        except.includes(0) || due.size === 0
-          ? undefined
-          : { city: { id: 0, name: 'c', path: '', stream: '', streamId: 0 }, ids: [...due].slice(0, limit) },
-      );
-    const look = (_: Work, ids: readonly string[]): Promise<number> => {
-      tried.push(ids.length === 1 ? ids[0]! : `${ids.length}`);
-      const bad = ids.find((id) => ['b2', 'b120'].includes(id));
-      if (bad !== undefined) return Promise.reject(new Error(`no ${bad}`));
-      for (const id of ids) due.delete(id);
-      return Promise.resolve(ids.length);
-    };
-    expect(await sweepDue({ name: 'beads', nextDue, look }, work, log)).toBe(148);
+    const { due, tried, sweep } = failing(many(150), (id) => ['b2', 'b120'].includes(id));
+    expect(await sweep()).toBe(148);
     expect([...due]).toEqual(['b2', 'b120']);
-    expect(tried.slice(0, 6)).toEqual(['100', 'b0', 'b1', 'b2', '99', '48']);
-    expect(tried).toHaveLength(6 + 19 + 1);
+    expect(tried.slice(0, 6)).toEqual(['100', 'b0', 'b1', 'b2', '100', '47']);
+    expect(tried).toHaveLength(6 + 18 + 1);
+  });
+
+  // Guard: where all fail, each of them would be tried in a transaction of its own, once a second.
+  it('ends the turn of a city in which some fail one after the other, and comes to those behind them in later ones', async () => {
+    let now = 0;
+    jest.spyOn(performance, 'now').mockImplementation(() => now);
+    const warn = jest.spyOn(log, 'warn');
+    const { due, tried, sweep } = failing(many(150), (id) => Number(id.slice(1)) < 120);
+    expect(await sweep()).toBe(0);
+    expect(tried.splice(0)).toEqual(['100', 'b0', '100', 'b1', '100', 'b2']);
+    expect(warn).toHaveBeenCalledTimes(3);
+    for (let turn = 2; turn <= 40; turn++) expect(await sweep()).toBe(0);
+    tried.length = 0;
+    expect([await sweep(), tried, due.size]).toEqual([30, ['30'], 120]);
+    now += 30_000;
+    tried.length = 0;
+    await sweep();
+    expect(tried.slice(0, 2)).toEqual(['100', 'b0']);
+  });
+
+  it('goes on behind one that stays due while it looks for the one that fails', async () => {
+    const { due, tried, sweep } = failing(['stays', 'bad', 'good'], (id) => id === 'bad', 'stays');
+    expect([await sweep(), tried, [...due]]).toEqual([1, ['3', 'stays', 'bad', 'good'], ['stays', 'bad']]);
   });
 
   it('leaves a city that is not to be had to the next turn', async () => {
@@ -95,7 +129,7 @@ describe('a sweep of what is due', () => {
       Promise.resolve(except.includes(0) ? undefined : { city: { id: 0, name: 'c', path: '', stream: '', streamId: 0 }, ids: many(3) }),
     );
     const busy = { run: () => Promise.reject(new Error('busy')) } as unknown as WorkService;
-    expect(await sweepDue({ name: 'beads', nextDue, look: () => Promise.resolve(1) }, busy, log)).toBe(0);
+    expect(await sweepDue({ name: 'beads', back: new StoodBack(), nextDue, look: () => Promise.resolve(1) }, busy, log)).toBe(0);
     expect(nextDue).toHaveBeenCalledTimes(3);
   });
 
@@ -104,7 +138,7 @@ describe('a sweep of what is due', () => {
     const nextDue = jest.fn((except: readonly number[]) =>
       Promise.resolve(except.includes(0) ? undefined : { city: { id: 0, name: 'c', path: '', stream: '', streamId: 0 }, ids: ['b'] }),
     );
-    expect(await sweepDue({ name: 'beads', nextDue, look: () => Promise.resolve(0) }, work, log)).toBe(0);
+    expect(await sweepDue({ name: 'beads', back: new StoodBack(), nextDue, look: () => Promise.resolve(0) }, work, log)).toBe(0);
     expect(nextDue).toHaveBeenCalledTimes(4);
   });
 });

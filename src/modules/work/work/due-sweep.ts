@@ -7,44 +7,86 @@ const BATCH = 100;
 /** After this a look leaves the rest to the next one: what follows from one bead may be much, and the city's other writers wait. */
 const LONGEST_MS = 500;
 
+/** So many that fail, one after the other, end the turn of their city: most likely all do. */
+const FAILURES = 3;
+/** So long one that has failed stands back, in all turns: those behind it are looked at. */
+const BACK_MS = 30_000;
+
+/** Beads that have failed, and are left out for a while. */
+export class StoodBack {
+  readonly #until = new Map<string, number>();
+
+  get size(): number {
+    return this.#until.size;
+  }
+
+  has(streamId: number, id: string): boolean {
+    return this.#until.has(`${streamId} ${id}`);
+  }
+
+  add(streamId: number, id: string): void {
+    this.#until.set(`${streamId} ${id}`, performance.now() + BACK_MS);
+  }
+
+  /** Forgets those whose time is over. */
+  letCome(): void {
+    for (const [bead, until] of this.#until) if (until <= performance.now()) this.#until.delete(bead);
+  }
+}
+
 /** Beads whose time has come, and what is done about them. */
 export interface DueSource {
   /** As logs name it. */
   readonly name: string;
+  /** Of all turns of this process. */
+  readonly back: StoodBack;
   /** The running city with the bead that has been due the longest, and up to `limit` of its due ones. `except` are streams to pass over. */
   nextDue(except: readonly number[], limit: number): Promise<{ readonly city: CityScope; readonly ids: readonly string[] } | undefined>;
   /** Looks at them again, under the city's lock, at one at least and at no more once it is late. Answers how many were decided. */
   look(work: Work, ids: readonly string[], isLate: () => boolean): Promise<number>;
 }
 
+/** How a turn goes in a city. */
+interface Turn {
+  /** What was looked at last: what stays due although it was looked at is not looked at for ever. */
+  last: string;
+  /** One of several has failed, and nothing of the look stands: one at a time is looked at, until it is found. */
+  isAlone: boolean;
+  /** How many have failed since something was looked at. */
+  failures: number;
+  /** Those that were looked at alone. */
+  readonly seen: Set<string>;
+}
+
 /**
- * Looks at whatever is due, city by city; neither a city nor a bead that fails holds up the others. Any number of workers may. Returns how many were decided.
+ * Looks at whatever is due, city by city; neither a city nor a bead that fails holds up the others for long. Any number of workers may. Returns how many were
+ * decided.
  */
 export async function sweepDue(source: DueSource, work: WorkService, log: AppLogger, signal?: AbortSignal): Promise<number> {
+  const { back } = source;
+  back.letCome();
   /** Those that are not looked at again. */
   const done: number[] = [];
   /** Cities that had a look: whatever is left there, or comes meanwhile, has its look after each other city had one. */
   let later: number[] = [];
-  /** What was looked at last, by city: what stays due although it was looked at is not looked at for ever. */
-  const last = new Map<number, string>();
-  /** Cities in which one of several has failed, and nothing of the look stands: one at a time is looked at, until it is found. */
-  const alone = new Set<number>();
-  /** Those that are left out. */
-  const failed = new Map<number, Set<string>>();
+  const turns = new Map<number, Turn>();
+  let seen = 0;
   let decided = 0;
   while (signal?.aborted !== true) {
-    const due = await source.nextDue([...done, ...later], BATCH);
+    const due = await source.nextDue([...done, ...later], BATCH + back.size + seen);
     if (due === undefined) {
       if (later.length === 0) break;
       later = [];
       continue;
     }
     const { streamId, name } = due.city;
-    const left = due.ids.filter((id) => failed.get(streamId)?.has(id) !== true);
-    const ids = alone.has(streamId) ? left.slice(0, 1) : left;
+    const turn = turns.get(streamId) ?? { last: '', isAlone: false, failures: 0, seen: new Set() };
+    turns.set(streamId, turn);
+    const left = due.ids.filter((id) => !turn.seen.has(id) && !back.has(streamId, id));
+    const ids = left.slice(0, turn.isAlone ? 1 : BATCH);
     const these = ids.join();
-    (these === '' || last.get(streamId) === these ? done : later).push(streamId);
-    last.set(streamId, these);
+    (these === '' || turn.last === these ? done : later).push(streamId);
+    turn.last = these;
     if (these === '') continue;
     let begun = false;
     try {
@@ -54,16 +96,22 @@ export async function sweepDue(source: DueSource, work: WorkService, log: AppLog
         return source.look(w, ids, () => performance.now() - since > LONGEST_MS);
       });
       decided += value;
+      turn.failures = 0;
+      if (!turn.isAlone) continue;
+      turn.seen.add(ids[0]!);
+      seen++;
     } catch (error) {
-      if (!begun) done.push(streamId);
-      else if (ids.length > 1) {
-        alone.add(streamId);
+      if (begun && ids.length > 1) {
+        turn.isAlone = true;
         continue;
-      } else {
-        alone.delete(streamId);
-        failed.set(streamId, (failed.get(streamId) ?? new Set()).add(ids[0]!));
       }
-      log.warn({ err: error, city: name, ids }, `${source.name} could not be looked at; the next turn tries again`);
+      if (begun) {
+        turn.isAlone = false;
+        turn.failures++;
+        back.add(streamId, ids[0]!);
+      }
+      if (!begun || turn.failures === FAILURES) done.push(streamId);
+      log.warn({ err: error, city: name, ids }, `${source.name} could not be looked at; a later turn tries again`);
     }
   }
   return decided;

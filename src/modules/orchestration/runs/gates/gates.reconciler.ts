@@ -1,7 +1,7 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { DueLooks } from '../../../../platform/database/due-looks.js';
 import { AppLogger } from '../../../../platform/logging/logger.js';
-import { sweepDue } from '../../../work/work/due-sweep.js';
+import { StoodBack, sweepDue } from '../../../work/work/due-sweep.js';
 import type { Work } from '../../../work/work/work.js';
 import { WorkService } from '../../../work/work/work.service.js';
 import { GateOpening } from './gate-opening.service.js';
@@ -12,6 +12,9 @@ const TICK_MS = 1_000;
 /** Looks at gates when they are due. Any number of workers may do so at once: each is looked at again under its city's lock. */
 @Injectable()
 export class GatesReconciler implements OnApplicationBootstrap {
+  readonly #back = new StoodBack();
+  readonly #heardBack = new StoodBack();
+
   constructor(
     private readonly repository: GatesRepository,
     private readonly gates: GateOpening,
@@ -30,6 +33,7 @@ export class GatesReconciler implements OnApplicationBootstrap {
   sweep(signal?: AbortSignal): Promise<number> {
     const source = {
       name: 'gates',
+      back: this.#back,
       nextDue: (except: readonly number[], limit: number) => this.repository.nextDue(except, limit),
       look: (work: Work, ids: readonly string[], isLate: () => boolean) => this.gates.look(work, ids, isLate),
     };
@@ -40,6 +44,7 @@ export class GatesReconciler implements OnApplicationBootstrap {
   sweepHeard(signal?: AbortSignal): Promise<number> {
     const source = {
       name: 'gates that have heard of a message',
+      back: this.#heardBack,
       nextDue: (except: readonly number[], limit: number) => this.repository.nextHeard(except, limit),
       look: (work: Work, ids: readonly string[], isLate: () => boolean) => this.gates.lookHeard(work, ids, isLate),
     };

@@ -1,7 +1,7 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { DueLooks } from '../../../../platform/database/due-looks.js';
 import { AppLogger } from '../../../../platform/logging/logger.js';
-import { sweepDue } from '../../../work/work/due-sweep.js';
+import { StoodBack, sweepDue } from '../../../work/work/due-sweep.js';
 import type { Work } from '../../../work/work/work.js';
 import { WorkService } from '../../../work/work/work.service.js';
 import { LimitsRepository } from './limits.repository.js';
@@ -13,6 +13,8 @@ const LATE = 'step_timeout';
 /** Ends rounds of checks that take longer than their step allows: the round has failed, and the next one begins. */
 @Injectable()
 export class LimitsReconciler implements OnApplicationBootstrap {
+  readonly #back = new StoodBack();
+
   constructor(
     private readonly repository: LimitsRepository,
     private readonly work: WorkService,
@@ -28,6 +30,7 @@ export class LimitsReconciler implements OnApplicationBootstrap {
   sweep(signal?: AbortSignal): Promise<number> {
     const source = {
       name: 'limits of steps',
+      back: this.#back,
       nextDue: (except: readonly number[], limit: number) => this.repository.nextDue(except, limit),
       look: (work: Work, ids: readonly string[], isLate: () => boolean) => this.#look(work, ids, isLate),
     };
