@@ -10,6 +10,7 @@ import {
   SESSION_TOKEN_PREFIX,
   SessionPolicy,
 } from './authenticator.js';
+import { atMost } from '../time/clock.js';
 import { HostAllowList, ownAddresses } from './host.js';
 import { whenGone } from './leaving.js';
 import type { OperationSpec } from './operation.js';
@@ -30,6 +31,8 @@ import { wantsUpgrade } from './upgrades.js';
  * read-only; then the router's own answers.
  */
 export const MUTATIONS: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
+/** What needs no key waits no longer to know who asks: it tells whether this process is there, also while a database hangs. */
+const KNOWN_MS = 500;
 /** Whoever sends something and has no key. */
 const SENDER: Principal = Object.freeze({ actor: 'sender', keyId: '~senders', scope: 'read', cities: [] });
 
@@ -123,7 +126,9 @@ export class Gate {
       if (refused !== undefined) return this.renderer.send(refused, request, reply);
       if (knowsKeys && bearer(request.raw.headers.authorization) !== undefined) {
         // Whoever has no good key is nobody in particular here, and so is everybody while the keys cannot be read.
-        return this.#authenticate(request, operation, false, () => (foreign ? enter(request, reply, done) : done()));
+        if (foreign) return this.#authenticate(request, operation, false, () => enter(request, reply, done));
+        const known = new Promise((resolve) => this.#authenticate(request, operation, false, resolve));
+        return void atMost(KNOWN_MS, known).then(() => done());
       }
       // Whoever says to be a session, or a command, is taken for nothing else, also where nobody has to say who he is.
       const says = guarded && (saysProgram(request) || (forwarded && keys && saysKey(request)));

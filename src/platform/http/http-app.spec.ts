@@ -371,6 +371,14 @@ describe('SVC_AUTH=keys', () => {
   it('answers 503, not 401, when keys cannot be checked', async () => {
     expectProblem(await client.get('/v0/things/1', bearer('svc_down')), 503, 'unavailable', 'try again');
   });
+
+  it('tells who asks what needs no key, and does not wait for a database that hangs', async () => {
+    expect((await client.get('/health', bearer('svc_write'))).body.actor).toBe('writer');
+    const nobody = (await client.get('/health')).body;
+    for (const key of ['svc_unknown', 'svc_down', 'svc_late'])
+      expect([key, (await client.get('/health', bearer(key))).body]).toEqual([key, nobody]);
+    HELD.letGo();
+  });
 });
 
 describe('a key that asks too much', () => {

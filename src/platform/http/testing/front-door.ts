@@ -54,10 +54,10 @@ export const HELD = new Held();
 
 @Controller()
 class ThingsController {
-  @Operation({ id: 'health', summary: 'Health', public: true })
+  @Operation({ id: 'health', summary: 'Health', public: true, knowsKeys: true })
   @Get('health')
-  health(): unknown {
-    return { status: 'ok' };
+  health(@Caller() { actor }: Principal): unknown {
+    return { status: 'ok', actor };
   }
 
   @Operation({ id: 'get-thing', summary: 'Read' })
