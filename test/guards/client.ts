@@ -998,6 +998,14 @@ export const CLIENT: readonly Guard[] = [
     name: 'stopped long before',
   },
   {
+    guard: 'Who looks for what is wrong does not wait for a database that does not work.',
+    file: 'src/cli/doctor/doctor.command.ts',
+    find: 'isCut ? NOT_ASKED',
+    replace: 'isCut && false ? NOT_ASKED',
+    test: 'src/cli/doctor/doctor.spec.ts',
+    name: 'a database which does not work',
+  },
+  {
     guard: 'A look at what is wrong does not take a suspended city for one that works.',
     file: 'src/cli/doctor/provider-checks.ts',
     find: 'const status = about.suspended',

@@ -81,7 +81,9 @@ async function examine(command: Command, io: Io, asked: readonly string[], tell:
     await tell('client', [node(), isLocal(url) && server.status === 'failed' ? { ...server, mend: 'svc serve' } : server]);
     return tell('server', seen);
   }
-  const told = await tried('key', () => information(api));
+  const ready = await checked('ready', () => parts(api));
+  const isCut = ready.some(({ name, status }) => name === 'database' && status === 'failed');
+  const told = isCut ? NOT_ASKED : await tried('key', () => information(api));
   const file = await tried('key file', () => keyFile(api));
   await tell('client', [
     node(),
@@ -92,11 +94,14 @@ async function examine(command: Command, io: Io, asked: readonly string[], tell:
   ]);
   const info = 'found' in told ? undefined : told.value.info;
   const setUp = info === undefined ? [] : [...openness(info, url), ...deployment(info)];
-  await tell('server', [...shown, ...(await checked('ready', () => parts(api))), ...setUp]);
+  await tell('server', [...shown, ...ready, ...setUp]);
   if (info === undefined) return;
   if (info.deployment !== undefined) await tell('runners', await checked('runners', () => runners(api)));
   await cities(context, asked, tell);
 }
+
+/** Whoever asks a server whose database hangs waits for it, and what is wrong is known by then. */
+const NOT_ASKED: Tried<never> = { found: skipped('key', 'not asked: the database does not work'), error: undefined };
 
 /** Nobody answers and no certificate can be read: that is one fault. It is told where it says what is to be mended. */
 function onceOf(server: Found, shown: readonly Found[]): [server: Found, shown: readonly Found[]] {

@@ -134,6 +134,17 @@ describe('svc doctor', () => {
     expect(found.find(({ name }) => name === 'queue')!.mend).toContain('psql');
   });
 
+  it('waits for nothing that asks a database which does not work', async () => {
+    const errors = [{ location: 'database', message: 'no answer within 2000 ms' }];
+    const found = await doctor(info(), [runner()], {
+      '/ready': (_request, response) => {
+        response.writeHead(503, { 'content-type': 'application/problem+json' }).end(JSON.stringify({ status: 503, errors }));
+      },
+      '/v0/info': () => undefined,
+    });
+    expect([statusOf(found, 'server'), statusOf(found, 'key'), statusOf(found, 'database')]).toEqual(['ok', 'skipped', 'failed']);
+  });
+
   it('finds hosts without walls, without room and without workers', async () => {
     const well = await doctor(info(), [runner()]);
     expect(well.filter(({ status }) => status !== 'ok')).toEqual([]);
