@@ -37,6 +37,15 @@ describe('why a start has failed', () => {
     );
   });
 
+  it.each([
+    ['deadlock detected', '40P01'],
+    ['canceling statement due to lock timeout', '55P03'],
+  ])('does not take tables that others hold for a database that cannot be used: %s', (message, code) => {
+    expect(said(message, { code, severity: 'ERROR' })).toBe(
+      `others held what a migration of the database of SVC_DATABASE_URL wanted: run the step again, at a quieter time where that does not help (${message})`,
+    );
+  });
+
   it('is told of the port where it is the port, and only there', () => {
     expect(
       said('getaddrinfo ENOTFOUND 999.1.1.1', { code: 'ENOTFOUND', syscall: 'getaddrinfo', hostname: '999.1.1.1' }, { host: '999.1.1.1' }),

@@ -9,6 +9,9 @@ const SQLSTATE = /^[0-9A-Z]{5}$/;
 /** A function, a table, a schema is not there. */
 const NO_SCHEMA = new Set(['42883', '42P01', '3F000']);
 
+/** Others had what a migration wanted: deadlock_detected, lock_not_available. */
+const HELD = new Set(['40P01', '55P03']);
+
 /** Why a start has failed, in words for an operator. */
 export function explain(error: unknown, config: Named): string {
   if (error instanceof DirectoryInUse) return error.message;
@@ -31,6 +34,8 @@ const POOLER = 'unsupported startup parameter';
 function ofDatabase(error: Error, listenUrl: string | undefined): string | undefined {
   const { code = '', syscall } = error as NodeJS.ErrnoException;
   if (NO_SCHEMA.has(code)) return `${DATABASE} has no schema of this release: run the migrate step first (${error.message})`;
+  if (HELD.has(code))
+    return `others held what a migration of ${DATABASE} wanted: run the step again, at a quieter time where that does not help (${error.message})`;
   if (
     !(error instanceof AggregateError) &&
     syscall !== 'connect' &&

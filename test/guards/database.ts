@@ -15,6 +15,14 @@ export const DATABASE: readonly Guard[] = [
     name: 'after a setting of an index',
   },
   {
+    guard: 'A migration that others keep from a table is tried again.',
+    file: 'src/platform/database/migrator.ts',
+    find: 'n === AGAIN_MS.length || !isBlocked(error)',
+    replace: 'n === 0 || n === AGAIN_MS.length || !isBlocked(error)',
+    test: 'src/platform/database/migrations.db-spec.ts',
+    name: 'let others go first',
+  },
+  {
     guard: 'A migrate step says for whom it waits.',
     file: 'src/platform/database/migrator.ts',
     find: 'waiting.tell(await whoseTurn(client));',

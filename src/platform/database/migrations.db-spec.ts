@@ -98,6 +98,29 @@ describe('migrations of one that has those before', () => {
     expect(seen).toEqual([{ there: true }]);
   });
 
+  it.each([
+    ['40P01', ['9001_first_concurrently', '9002_notes', '9003_taken'], 2],
+    ['55P03', ['9001_first_concurrently', '9002_notes', '9003_taken'], 2],
+    // Guard: what takes too long would take all others their tables for as long again.
+    ['57014', '57014', 1],
+  ])('let others go first that have what they want, and are tried again (%s)', async (code, ends, tries) => {
+    const tried: string[] = [];
+    const up = (name: string, statement: string) => async (db: Kysely<unknown>) => {
+      tried.push(name);
+      await sql.raw(statement).execute(db);
+      if (name === 'taken' && tried.filter((one) => one === name).length === 1)
+        await sql.raw(`do $$ begin raise exception 'others have it' using errcode = '${code}'; end $$`).execute(db);
+    };
+    const migrations: Migrations = {
+      ...(await allMigrations()),
+      '9001_first_concurrently': { up: up('first', 'select') },
+      '9002_notes': { up: up('notes', 'create table notes (id int)') },
+      '9003_taken': { up: up('taken', 'alter table notes add column text text') },
+    };
+    const end = await migrate(database.url, 'latest', migrations).catch(({ code }: { code: string }) => code);
+    expect([end, tried]).toEqual([ends, ['first', ...Array.from({ length: tries }, () => ['notes', 'taken']).flat()]]);
+  });
+
   it('are left as they are by the release before, which is started again after an upgrade', async () => {
     const all = await allMigrations();
     const before = Object.fromEntries(Object.entries(all).slice(0, -1));

@@ -6,6 +6,7 @@ import { sql } from 'kysely';
 import { Migrator, NO_MIGRATIONS, type Migration, type MigrationResultSet } from 'kysely/migration';
 import pg from 'pg';
 import { connectionConfig, createDb, createPool, type Db } from './database.js';
+import { isBlocked, isTooSlow } from './pg-errors.js';
 import { serversOf } from './servers.js';
 
 /** Where the migrations lie beside this file, in the sources as in the build (`src/…` and `dist/src/…`). */
@@ -50,6 +51,9 @@ export interface Waiting {
 }
 const WAITING: Waiting = { toldAfterMs: 3_000, tell: (line) => void process.stderr.write(`${line}\n`) };
 
+/** Between two tries. Whoever has what a migration wants goes on meanwhile, and so do all who wait behind it. */
+const AGAIN_MS = [250, 500, 1_000, 2_000];
+
 /** Migrates the database at `url`. Concurrent callers wait for each other. @throws the first failing migration's error. */
 export async function migrate(url: string, target: MigrateTarget = 'latest', given?: Migrations, waiting = WAITING): Promise<string[]> {
   const pool = createPool(url, { max: 2, applicationName: 'svc-migrate' });
@@ -59,7 +63,7 @@ export async function migrate(url: string, target: MigrateTarget = 'latest', giv
     const known = given === undefined ? await knownMigrations() : Object.keys(given).sort();
     if (target === 'latest' && (await pendingOf(db, known)).length === 0) return [];
     const migrations = given ?? (await allMigrations());
-    return await inTurn(url, waiting, () => (target === 'latest' ? carryOut(db, migrations) : takeBack(db, migrations)));
+    return await inTurn(url, waiting, () => (target === 'latest' ? amongOthers(db, migrations) : takeBack(db, migrations)));
   } finally {
     await db.destroy();
   }
@@ -96,6 +100,19 @@ async function executedIn(db: Db): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
+/** Whoever works with several tables may have one that a migration wants, and want one that it has: that is taken back as a whole, and tried again. */
+async function amongOthers(db: Db, migrations: Migrations): Promise<string[]> {
+  const done: string[] = [];
+  for (let n = 0; ; n++)
+    try {
+      await carryOut(db, migrations, done);
+      return done;
+    } catch (error) {
+      if (n === AGAIN_MS.length || !isBlocked(error) || isTooSlow(error)) throw error;
+      await sleep(AGAIN_MS[n]);
+    }
+}
+
 /**
  * What a newer release has done stays: this one may run with it, which is how one goes back after an upgrade.
  *
@@ -112,21 +129,20 @@ async function pendingOf(db: Db, known: readonly string[]): Promise<string[]> {
 /**
  * All at once, in one transaction; what runs alone after what stands before it, which is committed by then.
  *
+ * @param done gets the names of what is committed, also where something fails after it
  * @throws Error where something would have to be done below what a newer release has done
  */
-export async function carryOut(db: Db, migrations: Migrations): Promise<string[]> {
+export async function carryOut(db: Db, migrations: Migrations, done: string[] = []): Promise<void> {
   const pending = await pendingOf(db, Object.keys(migrations).sort());
-  if (pending.length === 0) return [];
+  if (pending.length === 0) return;
   const migrator = migratorOf(db, migrations);
   const alone = (name: string): boolean => isAlone(name, migrations[name]!);
-  if (!pending.some(alone)) return namesOf(await migrator.migrateToLatest());
-  const done: string[] = [];
+  if (!pending.some(alone)) return void done.push(...namesOf(await migrator.migrateToLatest()));
   for (const [n, name] of pending.entries()) {
     const next = pending[n + 1];
     if (alone(name)) done.push(...namesOf(await migrator.migrateTo(name, { disableTransactions: true })));
     else if (next === undefined || alone(next)) done.push(...namesOf(await migrator.migrateTo(name)));
   }
-  return done;
 }
 
 const takeBack = async (db: Db, migrations: Migrations): Promise<string[]> =>
