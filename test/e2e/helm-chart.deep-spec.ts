@@ -7,6 +7,9 @@ const helm = await Helm.installed();
 
 const LEAST = { secret: 'svc' };
 const isolation = (more: object): object => ({ worker: { isolation: more } });
+const NEAR = {
+  requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchExpressions: [{ key: 'near', operator: 'Exists' }] }] },
+};
 const WAYS: readonly (readonly [name: string, values: object])[] = [
   ['as it comes', LEAST],
   [
@@ -21,6 +24,7 @@ const WAYS: readonly (readonly [name: string, values: object])[] = [
         autoscaling: { enabled: true },
         nodeSelector: { of: 'api' },
         tolerations: [{ operator: 'Exists' }],
+        affinity: { nodeAffinity: NEAR },
         podAnnotations: { a: 'b' },
       },
       worker: {
@@ -130,6 +134,16 @@ const found = (manifests: readonly Manifest[], kind: string, name: string): Mani
       ['PersistentVolumeClaim', 'pre-install', -10],
       ['Job', 'pre-install,pre-upgrade', 0],
     ]);
+  });
+
+  // Guard: where every node has a taint the step waits for one that has none, and an install with it. One api a node leaves it none.
+  it('migrates on nodes on which the api runs', async () => {
+    const apart = { requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey: 'kubernetes.io/hostname', labelSelector: {} }] };
+    const where = { nodeSelector: { of: 'api' }, tolerations: [{ operator: 'Exists' }] };
+    const affinity = { nodeAffinity: NEAR, podAntiAffinity: apart };
+    const step = found(await helm!.template({ ...LEAST, api: { ...where, affinity } }), 'Job', 'prod-svc-migrate');
+    expect(podsOf(step)!.spec).toMatchObject({ ...where, affinity: { nodeAffinity: NEAR } });
+    expect(podsOf(step)!.spec['affinity']).not.toHaveProperty('podAntiAffinity');
   });
 
   // Guard: by default helm deletes what a hook has made before it makes it again: a second install had none of the cities of the first.

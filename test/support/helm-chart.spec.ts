@@ -39,6 +39,13 @@ describe('the Helm chart', () => {
     expect(await read(`${CHART}/templates/worker.yaml`)).toContain(`mountPath: ${folder}\n`);
   });
 
+  // Guard: where every node has a taint the step waits for one that has none, and an install with it.
+  it('migrates on nodes on which the api runs', async () => {
+    const migrate = await read(`${CHART}/templates/migrate.yaml`);
+    for (const said of ['nodeSelector', 'tolerations'])
+      expect(migrate).toContain(`{{- with .Values.api.${said} }}\n      ${said}: {{- toYaml . | nindent 8 }}\n`);
+  });
+
   // Guard: a worker that is told to be several does not start.
   it('has several processes behind one port for what answers alone', async () => {
     const helpers = await read(`${CHART}/templates/_helpers.tpl`);
