@@ -998,6 +998,14 @@ export const CLIENT: readonly Guard[] = [
     name: 'stopped long before',
   },
   {
+    guard: 'Nobody is told to start a server where a proxy answers.',
+    file: 'src/cli/doctor/doctor.command.ts',
+    find: 'OF_PROXY.includes(error.status)',
+    replace: 'OF_PROXY.includes(-error.status)',
+    test: 'src/cli/doctor/doctor.spec.ts',
+    name: 'something in front of it answers',
+  },
+  {
     guard: 'Who looks for what is wrong does not wait for a database that does not work.',
     file: 'src/cli/doctor/doctor.command.ts',
     find: 'isCut ? NOT_ASKED',

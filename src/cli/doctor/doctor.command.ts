@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { ask, type Api, type Schemas } from '../api.js';
 import { citiesOf } from '../cities/cities-of.js';
 import { contextOf, flagsOf, printJson, withCity, withExamples, withTarget, type Context } from '../command.js';
-import { ApiError, CliError, InterruptedError } from '../errors.js';
+import { ApiError, CliError, InterruptedError, UnreachableError } from '../errors.js';
 import type { Io } from '../io.js';
 import { certificate } from './certificate.js';
 import { clock, key, keyFile, node, versions } from './client-checks.js';
@@ -78,7 +78,7 @@ async function examine(command: Command, io: Io, asked: readonly string[], tell:
   const shown = url.protocol === 'https:' ? [await certificate(api, Date.now())] : [];
   if ('found' in health) {
     const [server, seen] = onceOf(health.found, shown);
-    await tell('client', [node(), isLocal(url) && server.status === 'failed' ? { ...server, mend: 'svc serve' } : server]);
+    await tell('client', [node(), notThere(server, health.error, url)]);
     return tell('server', seen);
   }
   const ready = await checked('ready', () => parts(api));
@@ -98,6 +98,16 @@ async function examine(command: Command, io: Io, asked: readonly string[], tell:
   if (info === undefined) return;
   if (info.deployment !== undefined) await tell('runners', await checked('runners', () => runners(api)));
   await cities(context, asked, tell);
+}
+
+/** What a proxy says of its own where it reaches nobody. */
+const OF_PROXY = [502, 503, 504];
+
+/** Whoever answers, or takes time, has the port: another server could not be started there. */
+function notThere(server: Found, error: unknown, url: URL): Found {
+  if (error instanceof ApiError && error.code === undefined && OF_PROXY.includes(error.status))
+    return failed(server.name, `${url.origin} answers HTTP ${error.status}: what is in front of the service reaches no server`);
+  return error instanceof UnreachableError && isLocal(url) && server.status === 'failed' ? { ...server, mend: 'svc serve' } : server;
 }
 
 /** Whoever asks a server whose database hangs waits for it, and what is wrong is known by then. */

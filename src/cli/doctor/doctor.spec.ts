@@ -134,6 +134,18 @@ describe('svc doctor', () => {
     expect(found.find(({ name }) => name === 'queue')!.mend).toContain('psql');
   });
 
+  it.each([502, 503, 504])('has nobody start a server where something in front of it answers with %i', async (status) => {
+    const found = await doctor(info(), [], { '/health': (_request, response) => response.writeHead(status).end('<html>') });
+    expect(found.filter(({ status }) => status !== 'ok')).toEqual([
+      {
+        area: 'client',
+        name: 'server',
+        status: 'failed',
+        message: expect.stringMatching(`^http://127.0.0.1:\\d+ answers HTTP ${status}: what is in front of the service reaches no server$`),
+      },
+    ]);
+  });
+
   it('waits for nothing that asks a database which does not work', async () => {
     const errors = [{ location: 'database', message: 'no answer within 2000 ms' }];
     const found = await doctor(info(), [runner()], {
