@@ -17,10 +17,26 @@ export const DATABASE: readonly Guard[] = [
   {
     guard: 'A migration that others keep from a table is tried again.',
     file: 'src/platform/database/migrator.ts',
-    find: 'n === AGAIN_MS.length || !isBlocked(error)',
-    replace: 'n === 0 || n === AGAIN_MS.length || !isBlocked(error)',
+    find: 'n === pausesMs.length || !isHeldByOthers(error)',
+    replace: 'n === 0 || !isHeldByOthers(error)',
     test: 'src/platform/database/migrations.db-spec.ts',
     name: 'let others go first',
+  },
+  {
+    guard: 'A migration that others keep from a table for good is given up.',
+    file: 'src/platform/database/migrator.ts',
+    find: 'n === pausesMs.length || !isHeldByOthers(error)',
+    replace: '!isHeldByOthers(error)',
+    test: 'src/platform/database/migrations.db-spec.ts',
+    name: 'given up where these keep it',
+  },
+  {
+    guard: 'A migrate step says that it tries again, and why.',
+    file: 'src/platform/database/migrator.ts',
+    find: 'if (n === 0) tell(',
+    replace: 'if (n < 0) tell(',
+    test: 'src/platform/database/migrations.db-spec.ts',
+    name: 'say once that others have',
   },
   {
     guard: 'A migrate step says for whom it waits.',

@@ -6,6 +6,8 @@ import { adminAt, cloneDatabase, emptyDatabase, type TestDatabase } from '../../
 import { eventually } from '../../../test/support/sse.js';
 import { allMigrations, migrate, type Migrations } from './migrator.js';
 
+const failing = (code: string): string => `do $$ begin raise exception 'others have it' using errcode = '${code}'; end $$`;
+
 describe('the migrations of an empty database', () => {
   let database: TestDatabase;
   beforeEach(async () => {
@@ -77,8 +79,9 @@ describe('migrations of one that has those before', () => {
     const said: string[] = [];
     const known = await allMigrations();
     const up = async (): Promise<void> => {
+      let hasEnded = false;
       const other = migrate(database.url, 'latest', known, { toldAfterMs: 0, tell: (line) => void said.push(line) });
-      await Promise.race([other, eventually(() => said.length > 0)]);
+      await Promise.race([other.finally(() => (hasEnded = true)), eventually(() => hasEnded || said.length > 0)]);
     };
     await migrate(database.url, 'latest', { ...known, '9001_long': { alone: true, up } });
     expect(said).toEqual([]);
@@ -108,8 +111,7 @@ describe('migrations of one that has those before', () => {
     const up = (name: string, statement: string) => async (db: Kysely<unknown>) => {
       tried.push(name);
       await sql.raw(statement).execute(db);
-      if (name === 'taken' && tried.filter((one) => one === name).length === 1)
-        await sql.raw(`do $$ begin raise exception 'others have it' using errcode = '${code}'; end $$`).execute(db);
+      if (name === 'taken' && tried.filter((one) => one === name).length === 1) await sql.raw(failing(code)).execute(db);
     };
     const migrations: Migrations = {
       ...(await allMigrations()),
@@ -117,8 +119,22 @@ describe('migrations of one that has those before', () => {
       '9002_notes': { up: up('notes', 'create table notes (id int)') },
       '9003_taken': { up: up('taken', 'alter table notes add column text text') },
     };
-    const end = await migrate(database.url, 'latest', migrations).catch(({ code }: { code: string }) => code);
+    const waiting = { pausesMs: [0], tell: () => undefined };
+    const end = await migrate(database.url, 'latest', migrations, waiting).catch(({ code }: { code: string }) => code);
     expect([end, tried]).toEqual([ends, ['first', ...Array.from({ length: tries }, () => ['notes', 'taken']).flat()]]);
+  });
+
+  it('say once that others have what they want, and are given up where these keep it', async () => {
+    const said: string[] = [];
+    let tries = 0;
+    const up = async (db: Kysely<unknown>): Promise<void> => {
+      tries++;
+      await sql.raw(failing(tries > 3 ? '57014' : '55P03')).execute(db);
+    };
+    const waiting = { pausesMs: [0, 0], tell: (line: string) => void said.push(line) };
+    const end = migrate(database.url, 'latest', { ...(await allMigrations()), '9001_taken': { up } }, waiting);
+    await expect(end).rejects.toMatchObject({ code: '55P03' });
+    expect([tries, said]).toEqual([3, ['others have what a migration wants, it is tried again: others have it']]);
   });
 
   it('are left as they are by the release before, which is started again after an upgrade', async () => {

@@ -6,7 +6,7 @@ import { sql } from 'kysely';
 import { Migrator, NO_MIGRATIONS, type Migration, type MigrationResultSet } from 'kysely/migration';
 import pg from 'pg';
 import { connectionConfig, createDb, createPool, type Db } from './database.js';
-import { isBlocked, isTooSlow } from './pg-errors.js';
+import { isHeldByOthers } from './pg-errors.js';
 import { serversOf } from './servers.js';
 
 /** Where the migrations lie beside this file, in the sources as in the build (`src/…` and `dist/src/…`). */
@@ -44,18 +44,28 @@ export const isAlone = (name: string, { alone }: OneMigration): boolean => alone
 
 export type MigrateTarget = 'latest' | 'none';
 
-/** Who hears, and when, that another migrate step is waited for. */
+/** How others are waited for, and who hears of it. */
 export interface Waiting {
+  /** Of another migrate step. */
   readonly toldAfterMs: number;
+  /** Between two tries: whoever has what a migration wants goes on meanwhile, and so do all who wait behind it. */
+  readonly pausesMs: readonly number[];
   readonly tell: (line: string) => void;
 }
-const WAITING: Waiting = { toldAfterMs: 3_000, tell: (line) => void process.stderr.write(`${line}\n`) };
-
-/** Between two tries. Whoever has what a migration wants goes on meanwhile, and so do all who wait behind it. */
-const AGAIN_MS = [250, 500, 1_000, 2_000];
+const WAITING: Waiting = {
+  toldAfterMs: 3_000,
+  pausesMs: [250, 500, 1_000, 2_000],
+  tell: (line) => void process.stderr.write(`${line}\n`),
+};
 
 /** Migrates the database at `url`. Concurrent callers wait for each other. @throws the first failing migration's error. */
-export async function migrate(url: string, target: MigrateTarget = 'latest', given?: Migrations, waiting = WAITING): Promise<string[]> {
+export async function migrate(
+  url: string,
+  target: MigrateTarget = 'latest',
+  given?: Migrations,
+  otherwise: Partial<Waiting> = {},
+): Promise<string[]> {
+  const waiting = { ...WAITING, ...otherwise };
   const pool = createPool(url, { max: 2, applicationName: 'svc-migrate' });
   const db = createDb(pool);
   try {
@@ -63,7 +73,7 @@ export async function migrate(url: string, target: MigrateTarget = 'latest', giv
     const known = given === undefined ? await knownMigrations() : Object.keys(given).sort();
     if (target === 'latest' && (await pendingOf(db, known)).length === 0) return [];
     const migrations = given ?? (await allMigrations());
-    return await inTurn(url, waiting, () => (target === 'latest' ? amongOthers(db, migrations) : takeBack(db, migrations)));
+    return await inTurn(url, waiting, () => (target === 'latest' ? amongOthers(db, migrations, waiting) : takeBack(db, migrations)));
   } finally {
     await db.destroy();
   }
@@ -101,15 +111,16 @@ async function executedIn(db: Db): Promise<string[]> {
 }
 
 /** Whoever works with several tables may have one that a migration wants, and want one that it has: that is taken back as a whole, and tried again. */
-async function amongOthers(db: Db, migrations: Migrations): Promise<string[]> {
+async function amongOthers(db: Db, migrations: Migrations, { pausesMs, tell }: Waiting): Promise<string[]> {
   const done: string[] = [];
   for (let n = 0; ; n++)
     try {
       await carryOut(db, migrations, done);
       return done;
     } catch (error) {
-      if (n === AGAIN_MS.length || !isBlocked(error) || isTooSlow(error)) throw error;
-      await sleep(AGAIN_MS[n]);
+      if (n === pausesMs.length || !isHeldByOthers(error)) throw error;
+      if (n === 0) tell(`others have what a migration wants, it is tried again: ${(error as Error).message}`);
+      await sleep(pausesMs[n]);
     }
 }
 

@@ -44,8 +44,13 @@ function codeOf(error: unknown): string | undefined {
 }
 
 /** Somebody else has what was wanted, or both wait for each other: it was taken back. */
+export function isHeldByOthers(error: unknown): boolean {
+  return ['40P01', '55P03'].includes(codeOf(error) ?? '');
+}
+
+/** The same, also where what ends it is how long a statement may take. */
 export function isBlocked(error: unknown): boolean {
-  return ['40P01', '55P03', '57014'].includes(codeOf(error) ?? '');
+  return isHeldByOthers(error) || isTooSlow(error);
 }
 
 /** It took longer than its statement may. */
