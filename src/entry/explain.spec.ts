@@ -42,7 +42,7 @@ describe('why a start has failed', () => {
     ['canceling statement due to lock timeout', '55P03'],
   ])('does not take tables that others hold for a database that cannot be used: %s', (message, code) => {
     expect(said(message, { code, severity: 'ERROR' })).toBe(
-      `others held what a migration of the database of SVC_DATABASE_URL wanted: run the step again, at a quieter time where that does not help (${message})`,
+      `others held what this start wanted of the database of SVC_DATABASE_URL: run it again, at a quieter time where that does not help (${message})`,
     );
   });
 

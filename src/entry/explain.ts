@@ -1,4 +1,5 @@
 import type { AppConfig } from '../platform/config/config.js';
+import { isHeldByOthers } from '../platform/database/pg-errors.js';
 import { DirectoryInUse } from '../platform/embedded/lock.js';
 
 type Named = Pick<AppConfig, 'host' | 'port' | 'logLevel' | 'databaseUrl'> & Partial<Pick<AppConfig, 'databaseListenUrl'>>;
@@ -8,9 +9,6 @@ const DATABASE = 'the database of SVC_DATABASE_URL';
 const SQLSTATE = /^[0-9A-Z]{5}$/;
 /** A function, a table, a schema is not there. */
 const NO_SCHEMA = new Set(['42883', '42P01', '3F000']);
-
-/** Others had what a migration wanted: deadlock_detected, lock_not_available. */
-const HELD = new Set(['40P01', '55P03']);
 
 /** Why a start has failed, in words for an operator. */
 export function explain(error: unknown, config: Named): string {
@@ -34,8 +32,8 @@ const POOLER = 'unsupported startup parameter';
 function ofDatabase(error: Error, listenUrl: string | undefined): string | undefined {
   const { code = '', syscall } = error as NodeJS.ErrnoException;
   if (NO_SCHEMA.has(code)) return `${DATABASE} has no schema of this release: run the migrate step first (${error.message})`;
-  if (HELD.has(code))
-    return `others held what a migration of ${DATABASE} wanted: run the step again, at a quieter time where that does not help (${error.message})`;
+  if (isHeldByOthers(error))
+    return `others held what this start wanted of ${DATABASE}: run it again, at a quieter time where that does not help (${error.message})`;
   if (
     !(error instanceof AggregateError) &&
     syscall !== 'connect' &&
