@@ -126,9 +126,10 @@ export class Gate {
       if (refused !== undefined) return this.renderer.send(refused, request, reply);
       if (knowsKeys && bearer(request.raw.headers.authorization) !== undefined) {
         // Whoever has no good key is nobody in particular here, and so is everybody while the keys cannot be read.
-        if (foreign) return this.#authenticate(request, operation, false, () => enter(request, reply, done));
+        const go = (): void => enter(request, reply, done);
+        if (foreign) return this.#authenticate(request, operation, false, go);
         const known = new Promise((resolve) => this.#authenticate(request, operation, false, resolve));
-        return void atMost(KNOWN_MS, known).then(() => done());
+        return void atMost(KNOWN_MS, known).then(go, go);
       }
       // Whoever says to be a session, or a command, is taken for nothing else, also where nobody has to say who he is.
       const says = guarded && (saysProgram(request) || (forwarded && keys && saysKey(request)));

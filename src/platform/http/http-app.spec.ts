@@ -372,12 +372,17 @@ describe('SVC_AUTH=keys', () => {
     expectProblem(await client.get('/v0/things/1', bearer('svc_down')), 503, 'unavailable', 'try again');
   });
 
-  it('tells who asks what needs no key, and does not wait for a database that hangs', async () => {
+  it('knows the caller also where none is demanded, and waits for no database that hangs', async () => {
     expect((await client.get('/health', bearer('svc_write'))).body.actor).toBe('writer');
     const nobody = (await client.get('/health')).body;
-    for (const key of ['svc_unknown', 'svc_down', 'svc_late'])
+    for (const key of ['svc_unknown', 'svc_down', 'svc_broken', 'svc_late'])
       expect([key, (await client.get('/health', bearer(key))).body]).toEqual([key, nobody]);
     HELD.letGo();
+  });
+
+  it('takes no target with a key that it refuses without one', async () => {
+    for (const headers of [{}, bearer('svc_write')])
+      expectProblem(await client.get('/health?a=%zz', headers), 400, 'bad_request', 'the query has a malformed percent-encoding');
   });
 });
 

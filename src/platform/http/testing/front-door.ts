@@ -156,6 +156,7 @@ export const KEYS: Readonly<Record<string, Principal>> = {
 class StubAuthenticator extends Authenticator {
   override authenticate(token: string): Principal | undefined | Promise<Principal | undefined> {
     if (token === 'svc_down') return Promise.reject(Object.assign(new Error('no database'), { busy: true }));
+    if (token === 'svc_broken') throw new Error('no key is understood');
     if (token === 'svc_late') return HELD.until('key').then(() => KEYS['svc_write']);
     return token === 'svc_read' ? Promise.resolve(KEYS[token]) : KEYS[token];
   }
