@@ -1006,6 +1006,14 @@ export const CLIENT: readonly Guard[] = [
     name: 'something in front of it answers',
   },
   {
+    guard: 'Nobody is told to start a server where another one has the port.',
+    file: 'src/cli/doctor/doctor.command.ts',
+    find: " && reason(error.cause.cause) === 'ECONNREFUSED'",
+    replace: '',
+    test: 'src/cli/doctor/doctor.spec.ts',
+    name: 'something breaks off',
+  },
+  {
     guard: 'Who looks for what is wrong does not wait for a database that does not work.',
     file: 'src/cli/doctor/doctor.command.ts',
     find: 'isCut ? NOT_ASKED',

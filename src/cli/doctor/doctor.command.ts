@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { ConnectionError, reason } from '../../client/problems.js';
 import { ask, type Api, type Schemas } from '../api.js';
 import { citiesOf } from '../cities/cities-of.js';
 import { contextOf, flagsOf, printJson, withCity, withExamples, withTarget, type Context } from '../command.js';
@@ -103,12 +104,16 @@ async function examine(command: Command, io: Io, asked: readonly string[], tell:
 /** What a proxy says of its own where it reaches nobody. */
 const OF_PROXY = [502, 503, 504];
 
-/** Whoever answers, or takes time, has the port: another server could not be started there. */
+/** Whoever answers, takes time, or breaks off, has the port: another server could not be started there. */
 function notThere(server: Found, error: unknown, url: URL): Found {
   if (error instanceof ApiError && error.code === undefined && OF_PROXY.includes(error.status))
     return failed(server.name, `${url.origin} answers HTTP ${error.status}: what is in front of the service reaches no server`);
-  return error instanceof UnreachableError && isLocal(url) && server.status === 'failed' ? { ...server, mend: 'svc serve' } : server;
+  return isFree(error) && isLocal(url) && server.status === 'failed' ? { ...server, mend: 'svc serve' } : server;
 }
+
+/** Whether nobody has the port. */
+const isFree = (error: unknown): boolean =>
+  error instanceof UnreachableError && error.cause instanceof ConnectionError && reason(error.cause.cause) === 'ECONNREFUSED';
 
 /** Whoever asks a server whose database hangs waits for it, and what is wrong is known by then. */
 const NOT_ASKED: Tried<never> = { found: skipped('key', 'not asked: the database does not work'), error: undefined };

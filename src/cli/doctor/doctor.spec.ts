@@ -146,6 +146,16 @@ describe('svc doctor', () => {
     ]);
   });
 
+  it('has nobody start a server where something breaks off, and one where nobody has the port', async () => {
+    const cut = await doctor(info(), [], { '/health': (request) => request.socket.destroy() });
+    await server!.close();
+    const io = fakeIo();
+    await runCli(['doctor', '--json', '--api', server!.url], io);
+    const free = (JSON.parse(io.stdout) as { checks: Finding[] }).checks;
+    const mends = [cut, free].map((found) => found.filter(({ name }) => name === 'server').map(({ status, mend }) => [status, mend]));
+    expect(mends).toEqual([[['failed', undefined]], [['failed', 'svc serve']]]);
+  });
+
   it('waits for nothing that asks a database which does not work', async () => {
     const errors = [{ location: 'database', message: 'no answer within 2000 ms' }];
     const found = await doctor(info(), [runner()], {
