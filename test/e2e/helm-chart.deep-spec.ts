@@ -144,6 +144,8 @@ const found = (manifests: readonly Manifest[], kind: string, name: string): Mani
     const step = found(await helm!.template({ ...LEAST, api: { ...where, affinity } }), 'Job', 'prod-svc-migrate');
     expect(podsOf(step)!.spec).toMatchObject({ ...where, affinity: { nodeAffinity: NEAR } });
     expect(podsOf(step)!.spec['affinity']).not.toHaveProperty('podAntiAffinity');
+    const anywhere = found(await helm!.template({ ...LEAST, api: { affinity: null } }), 'Job', 'prod-svc-migrate');
+    expect(podsOf(anywhere)!.spec).not.toHaveProperty('affinity');
   });
 
   // Guard: by default helm deletes what a hook has made before it makes it again: a second install had none of the cities of the first.
