@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { chmod, chown, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { prepareDatabase } from '../../src/entry/schema.js';
@@ -19,6 +19,13 @@ export interface Pgbouncer {
   stop(): Promise<void>;
 }
 
+/** What the documentation says of it. @throws Error where it says that no more */
+async function advised(): Promise<string> {
+  const [, settings] = /^\[pgbouncer\]\n([^`]+)```/m.exec(await readFile('docs/how-to/cluster.md', 'utf8')) ?? [];
+  if (settings === undefined) throw new Error('the documentation has no settings of PgBouncer');
+  return settings;
+}
+
 /** Pools by transactions, over few connections, so that statements of one client meet those of others. */
 export async function startPgbouncer({ connections }: { readonly connections: number }): Promise<Pgbouncer> {
   const to = new URL(process.env.SVC_TEST_SERVER_URL!);
@@ -35,8 +42,7 @@ listen_port = ${port}
 unix_socket_dir =
 auth_type = any
 admin_users = ${to.username}
-pool_mode = transaction
-default_pool_size = ${connections}
+${await advised()}default_pool_size = ${connections}
 max_client_conn = 500
 server_idle_timeout = 1
 `,
