@@ -6,6 +6,7 @@ import { startStack, type Stack } from '../support/app.js';
 import { svc, type CliRun } from '../support/cli.js';
 import { adminAt } from '../support/database.js';
 import { folder, removeFolders } from '../support/folders.js';
+import { freePort } from '../support/redis.js';
 
 /** What `svc doctor` finds, from a client to the hosts of agents. */
 interface Check {
@@ -163,10 +164,10 @@ describe('svc doctor', () => {
   });
 
   it('says that nobody answers, and how a server is started', async () => {
-    const { code, stdout } = await run([], { SVC_API_URL: 'http://127.0.0.1:1' });
+    const { code, stdout } = await run([], { SVC_API_URL: `http://127.0.0.1:${await freePort()}` });
     expect(code).toBe(1);
     expect(stdout).toMatch(
-      /^ {2}failed +server +cannot reach the supervisor at http:\/\/127\.0\.0\.1:1, from SVC_API_URL.*\n +\$ svc serve$/m,
+      /^ {2}failed +server +cannot reach the supervisor at http:\/\/127\.0\.0\.1:\d+, from SVC_API_URL.*\n +\$ svc serve$/m,
     );
   });
 });
