@@ -195,7 +195,7 @@ describe('a refusal', () => {
       'POST',
       `${mail}/ci-1/reply`,
       {},
-      { status: 409, detail: 'conflict: message ci-1 cannot be answered: its sender "api" has no mailbox' },
+      { status: 409, detail: 'conflict: message ci-1 cannot be answered: its sender "a passer-by" has no mailbox' },
     ],
     ['POST', `${mail}/ci-1/reply`, { subject: long }, invalid('body.subject')],
     ['POST', `${mail}/ci-1/reply`, { to: 'mayor' }, invalid('body.to')],
@@ -226,7 +226,7 @@ describe('a refusal', () => {
   ];
 
   it('says why, by status, code and field, and changes nothing', async () => {
-    await send('bad', { body: 'kept' });
+    await send('bad', { body: 'kept', from: 'a passer-by' });
     const look = (): Promise<unknown> =>
       adminAt(
         stack.databaseUrl,

@@ -5,9 +5,8 @@ import type { Tx } from '../../../platform/database/transactions.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { RosterService } from '../../configuration/roster/roster.service.js';
 import type { MailFilter } from './mail-filter.js';
-import type { Recipient, Sender } from './message-record.js';
+import { HUMAN, type MessageRecord, type Recipient, type Sender } from './message-record.js';
 
-const HUMAN: Recipient = { principal: 'human', shown: 'human' };
 const SHOWN_CANDIDATES = 20;
 
 const agent = (name: string): Recipient => ({ principal: `agent:${name}`, shown: name });
@@ -51,14 +50,21 @@ export class MailAddresses {
   }
 
   /**
-   * A sender that is nobody's address keeps its text; without any it is the caller. A session has the mailbox of whom it works as; a key that has the
-   * name of an agent is not that agent.
+   * A sender that is nobody's address keeps its text; without any it is the caller. A session has the mailbox of whom it works as, and everybody else that
+   * of people; a key that has the name of an agent is not that agent.
    */
-  async sender(tx: Tx, city: CityScope, text: string | undefined, rig: string, { actor, session }: Principal): Promise<Sender> {
+  async sender(tx: Tx, city: CityScope, text: string | undefined, rig: string, { actor, session, adapter }: Principal): Promise<Sender> {
     if (text !== undefined && text !== '') return (await this.#known(city, text, rig, tx)) ?? { principal: undefined, shown: text };
+    if (session === undefined && adapter === undefined) return { principal: HUMAN.principal, shown: actor };
     // Under its full name alone: a bare one may be another agent's.
     const own = session && (await this.#known(city, session.agentName, '', tx));
     return own !== undefined && own.shown === session?.agentName ? own : { principal: undefined, shown: actor };
+  }
+
+  /** Whose mailbox an answer to this message goes to. */
+  answered({ sender_principal: principal, sender: shown }: MessageRecord): Recipient | undefined {
+    if (principal === null) return undefined;
+    return principal === HUMAN.principal ? HUMAN : { principal, shown };
   }
 
   /**

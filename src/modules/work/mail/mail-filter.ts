@@ -1,4 +1,5 @@
 import { sql, type RawBuilder } from 'kysely';
+import { HUMAN } from './message-record.js';
 
 export type MailStatus = 'unread' | 'all' | 'archived';
 
@@ -31,8 +32,7 @@ export function matches(streamId: number, filter: MailFilter): MailConditions {
   const parts = [sql`m.stream_id = ${streamId}`, STATES[filter.status]];
   if (filter.nothing === true) parts.push(sql`false`);
   if (principal !== undefined) parts.push(sql`m.principal = ${principal}`);
-  if (from !== undefined)
-    looked.push(sql`(m.sender_principal = ${from.principal} or (m.sender_principal is null and m.sender = ${from.text}))`);
+  if (from !== undefined) looked.push(isFrom(from));
   if (thread !== undefined)
     parts.push(
       sql`m.thread_id = coalesce((select t.thread_id from messages t where t.stream_id = ${streamId} and t.id = ${thread}), ${thread})`,
@@ -40,6 +40,12 @@ export function matches(streamId: number, filter: MailFilter): MailConditions {
   if (text !== undefined) looked.push(sql`(strpos(lower(m.subject), lower(${text})) > 0 or strpos(lower(m.body), lower(${text})) > 0)`);
   const all = (conditions: RawBuilder<unknown>[]): RawBuilder<boolean> => sql<boolean>`${sql.join(conditions, sql` and `)}`;
   return { held: all(parts), looked: looked.length === 0 ? undefined : all(looked) };
+}
+
+/** People have one mailbox, and what each of them has sent is found under the name that he has. */
+function isFrom({ principal, text }: NonNullable<MailFilter['from']>): RawBuilder<unknown> {
+  const signed = sql`coalesce(m.sender_principal, ${HUMAN.principal}) = ${HUMAN.principal} and m.sender = ${text}`;
+  return principal === HUMAN.principal ? sql`(${signed})` : sql`(m.sender_principal = ${principal} or (${signed}))`;
 }
 
 const STATES: Readonly<Record<MailStatus, RawBuilder<boolean>>> = {

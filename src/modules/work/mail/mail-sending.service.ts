@@ -15,7 +15,7 @@ import { MailAddresses } from './mail-addresses.service.js';
 import { messageNotFound, rigNotFound } from './mail-problems.js';
 import { MailRepository } from './mail.repository.js';
 import type { MailBroadcastInputBody, MailBroadcastOutputBody, MailReplyInputBody, MailSendInputBody } from './mail.schemas.js';
-import type { MessageRecord, NewMessage, Recipient, Sender } from './message-record.js';
+import { HUMAN, type MessageRecord, type NewMessage, type Recipient, type Sender } from './message-record.js';
 import { replySubject } from './reply-subject.js';
 
 /** All copies of one request together: they are stored, reported as events and answered in one go. */
@@ -135,15 +135,16 @@ export class MailSendingService {
       await this.#tag(work, rig);
       const original = await this.repository.find(work.tx, city, id);
       if (original === undefined || !isFetchable(original)) throw messageNotFound(id);
-      const { sender_principal: principal, sender: shown } = original;
-      if (principal === null) throw problem('wrong_state', `message ${id} cannot be answered: its sender "${shown}" has no mailbox`);
+      const recipient = this.addresses.answered(original);
+      if (recipient === undefined)
+        throw problem('wrong_state', `message ${id} cannot be answered: its sender "${original.sender}" has no mailbox`);
       const sender = await this.addresses.sender(work.tx, city, body.from, original.rig, caller);
       const [reply] = await this.#deliver(work, MailReplied, [
         {
           rig: original.rig,
           thread: original.thread_id,
           replyTo: id,
-          recipient: { principal, shown },
+          recipient,
           sender,
           subject: replySubject(body.subject, original.subject, body.body),
           body: body.body ?? '',
@@ -187,11 +188,14 @@ export class MailSendingService {
     return tag;
   }
 
-  /** As `#store`, and whoever waits for a message from its sender hears of it. */
+  /** As `#store`, and whoever waits for a message from its sender hears of it: from `human` only what is signed so, not what any key has sent. */
   async #deliver(work: Work, kind: EventDefinition<typeof MailEventPayload>, messages: readonly NewMessage[]): Promise<MessageRecord[]> {
     const sent = await this.#store(work, kind, messages);
     const senders = new Set(
-      sent.flatMap(({ sender, sender_principal: principal }) => [sender, ...(principal === null ? [] : [principal])]),
+      sent.flatMap(({ sender, sender_principal: principal }) => [
+        sender,
+        ...(principal === null || principal === HUMAN.principal ? [] : [principal]),
+      ]),
     );
     for (const react of this.#sent) await react(work, [...senders]);
     return sent;

@@ -152,7 +152,19 @@ describe('sending', () => {
     const { value: other } = await sending.send(fixture.city, { to: 'human', subject: 'x' }, undefined, { ...bare, actor: 'polecat' });
     expect(other.from).toBe('polecat');
     const { value: byKey } = await sending.send(fixture.city, { to: 'human', subject: 'x' }, undefined, { ...ANYBODY, actor: 'mayor' });
-    await expect(reply(byKey.id)).rejects.toMatchObject({ problem: 'wrong_state' });
+    expect((await reply(byKey.id)).value).toMatchObject({ to: 'human' });
+  });
+
+  // Guard: what a person writes can be answered, whatever his key is called, and is found under that name.
+  it('has the mailbox of people where no session sends it', async () => {
+    const ann = { ...ANYBODY, actor: 'ann' };
+    const { value: asked } = await sending.send(fixture.city, { to: 'mayor', subject: 'ready?' }, undefined, ann);
+    expect(asked.from).toBe('ann');
+    const { value: answer } = await sending.reply(fixture.city, asked.id, undefined, { from: 'mayor' }, undefined, ANYBODY);
+    expect(answer).toMatchObject({ to: 'human', from: 'mayor', reply_to: asked.id });
+    expect(await ids({ principal: await addresses.mailbox(fixture.city, 'human') })).toEqual([answer.id]);
+    const from = async (who: string): Promise<string[]> => ids({ from: await addresses.author(fixture.city, who) });
+    expect([await from('ann'), await from('human'), await from('mayor')]).toEqual([[asked.id], [], [answer.id]]);
   });
 
   it('sends too much text to no one at once, and leaves it to who sends to many', async () => {

@@ -23,7 +23,10 @@ export interface Recipient {
   readonly shown: string;
 }
 
-/** Who wrote it; without a principal nobody can answer. */
+/** The mailbox of people. */
+export const HUMAN: Recipient = Object.freeze({ principal: 'human', shown: 'human' });
+
+/** Who wrote it; without a principal nobody can answer. Of people it is shown who of them. */
 export interface Sender {
   readonly principal: string | undefined;
   readonly shown: string;

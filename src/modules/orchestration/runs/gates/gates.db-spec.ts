@@ -82,6 +82,17 @@ describe('a gate', () => {
     expect(await statusOf(run)).toBe('active');
   });
 
+  // Guard: who answers for people opens nothing by that: a key of a program has their mailbox, too.
+  it('of a message from people opens with what is signed so, and not with what anybody sends', async () => {
+    const run = await launch(gated('type = "mail", id = "human"'));
+    const mail = (more: object) => runs.sending.send(fixture.city, { to: 'mayor', subject: 'x', ...more }, undefined, ANYBODY);
+    await done(run, 'a');
+    await mail({});
+    expect(await statusOf(run)).toBe('waiting');
+    await mail({ from: 'human' });
+    expect(await statusOf(run)).toBe('active');
+  });
+
   // Guard: the notice that a convoy has closed is no message of whoever has closed it.
   it('of a message opens with no notice of a convoy', async () => {
     new ConvoyNotices(fixture.work, runs.sending, new AppLogger(createLogger('silent'))).onModuleInit();
