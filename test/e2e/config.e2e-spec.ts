@@ -252,6 +252,13 @@ describe('candidates', () => {
       valid: false,
       errors: ['../outside.toml: the path leads outside', '/etc/x: the path is absolute'],
     });
+    // Guard: a draft under a name of its own is not what the city is made of, and nobody has looked into it.
+    expect(await validate({ 'draft.toml': 'x = ', 'agents/clerk/prompt.md': 'Write.' })).toEqual({
+      valid: true,
+      errors: null,
+      warnings: expect.arrayContaining(['draft.toml: the configuration is not made of this file: nothing in it was checked']),
+    });
+    expect(await validate({ 'draft.toml': 'x = ', 'city.toml': 'x = ' })).toMatchObject({ valid: false, warnings: null });
     expect(await validate({ './city.toml': 'x = ' })).toMatchObject({ valid: false, errors: [expect.stringMatching(/^city\.toml:1: /)] });
     for (const hostile of ['{"files":{"__proto__":"x = 1"}}', '{"files":{"city.toml":"a = \\"\\ud800\\""}}', '{"files":{"a\\u0000b":"x"}}'])
       expect((await b.send('POST', `${CONFIG}/validate`, hostile)).status).toBeLessThan(500);

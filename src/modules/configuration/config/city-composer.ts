@@ -28,6 +28,8 @@ import { rigsOutside, type Asking } from './rigs-outside.js';
 export type Composing = Attempt & {
   /** What was read, to ask later whether it changed. */
   readonly ledger: Ledger;
+  /** Of an edit: the files that the configuration is not made of. */
+  readonly overlooked: readonly string[];
 };
 
 /** The city that is composed. */
@@ -130,20 +132,22 @@ export class CityComposer {
     const { name, path: dir } = city;
     const ledger = new Ledger(this.#basis(dir));
     const disk = new DiskTree(dir, '', ledger);
-    const tree = overlay === undefined ? disk : new OverlayTree(disk, overlay);
+    const edited = overlay === undefined ? undefined : new OverlayTree(disk, overlay);
+    const tree = edited ?? disk;
+    const found = (attempt: Attempt): Composing => ({ ...attempt, ledger, overlooked: edited?.overlooked() ?? [] });
     try {
       const { citiesRoot, allowedPaths } = this.config;
       const isOthers = (directory: string): Promise<boolean> => this.directories.isOthers(directory, name);
       const packs = new DiskPackStore({ city: tree, cityDir: dir, citiesRoot, ledger, isOthers });
       const { issues, rigs, stored } = await this.#files(city, tree, packs, holding);
       const { places, claims } = await rigsOutside(rigs, { city: dir, citiesRoot, allowedPaths }, ledger, asking);
-      if (errorsOf(issues).length > 0) return { ...attemptOf(stored, issues, claims), ledger };
+      if (errorsOf(issues).length > 0) return found(attemptOf(stored, issues, claims));
       const refused = new Set(await this.directories.refusedRigs(name, claims));
-      return { ...attemptOf(stored, [...issues, ...places.flatMap((place) => place.refusal(refused))], claims), ledger };
+      return found(attemptOf(stored, [...issues, ...places.flatMap((place) => place.refusal(refused))], claims));
     } catch (error) {
-      if (error instanceof TooDear) return { ...refused({ file: 'city.toml', message: `composing the city ${error.message}` }), ledger };
+      if (error instanceof TooDear) return found(refused({ file: 'city.toml', message: `composing the city ${error.message}` }));
       if (!(error instanceof TreeFailure) || error.transient) throw error;
-      return { ...refused({ file: error.path, message: error.message }), ledger };
+      return found(refused({ file: error.path, message: error.message }));
     }
   }
 

@@ -179,10 +179,13 @@ export class ConfigReadsService {
   /** Composes the files as they are now, or with some of them as they might be. Changes nothing. */
   async validate(city: CityScope, caller: Principal, candidate?: ConfigCandidateBody): Promise<ConfigValidateOutputBody> {
     const { overlay, unusable } = candidate === undefined ? { overlay: undefined, unusable: [] } : overlayOf(candidate);
-    const { issues } = await this.composer.compose(city, { overlay, asking: { caller } }, (result) => result);
+    const { issues, overlooked } = await this.composer.compose(city, { overlay, asking: { caller } }, (result) => result);
     const lines = (severity: string): string[] => issues.filter((issue) => issue.severity === severity).map(describeIssue);
     const errors = [...unusable, ...lines('error')];
-    const warnings = lines('warning');
+    // What cannot be used may not have been read to its end.
+    const unread =
+      errors.length > 0 ? [] : overlooked.map((file) => describeIssue({ severity: 'warning', file, key: '', message: UNREAD }));
+    const warnings = [...unread, ...lines('warning')];
     return { valid: errors.length === 0, errors: errors.length === 0 ? null : errors, warnings: warnings.length === 0 ? null : warnings };
   }
 
@@ -268,6 +271,8 @@ export class ConfigReadsService {
 function notComposed(name: string): Error {
   return problem('unavailable', `the configuration of ${name} has not been composed yet`);
 }
+
+const UNREAD = 'the configuration is not made of this file: nothing in it was checked';
 
 /** The candidate's files by the paths that they would be read under, and what is wrong with those that never would be. */
 function overlayOf({ files }: ConfigCandidateBody): { overlay: Overlay; unusable: string[] } {

@@ -11,6 +11,8 @@ export interface Overlay {
 
 /** A tree as it will be after an edit. */
 export class OverlayTree implements FileTree {
+  readonly #looked = new Set<string>();
+
   constructor(
     private readonly base: DiskTree,
     private readonly overlay: Overlay,
@@ -22,8 +24,14 @@ export class OverlayTree implements FileTree {
 
   async read(path: string): Promise<string | undefined> {
     const text = this.overlay.texts.get(path);
+    if (text !== undefined) this.#looked.add(path);
     if (text !== undefined) return text;
     return this.#isRemoved(path) ? undefined : this.base.read(path);
+  }
+
+  /** New texts that nobody has asked for until now, neither what they say nor whether they change. */
+  overlooked(): string[] {
+    return [...this.overlay.texts.keys()].filter((path) => !this.#looked.has(path));
   }
 
   async list(path: string): Promise<readonly TreeEntry[]> {
@@ -47,6 +55,7 @@ export class OverlayTree implements FileTree {
     );
     for (const name of this.#added(below)) {
       const text = this.overlay.texts.get(below + name)!;
+      this.#looked.add(below + name);
       found.set(below + name, createHash('sha256').update(text).digest('hex'));
     }
     return [...found].sort(([a], [b]) => (a < b ? -1 : 1));
