@@ -78,6 +78,8 @@ export function Modal({ title, onClose, children, wide = false, kept = false }: 
     const before = document.activeElement;
     const unblock = blockKeys();
     dialog.current?.showModal();
+    // A browser takes the first that can have the focus, which may be no place to type in.
+    dialog.current?.querySelector<HTMLElement>('[data-first]')?.focus();
     return () => {
       unblock();
       if (before instanceof HTMLElement) before.focus();

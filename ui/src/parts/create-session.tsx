@@ -111,7 +111,7 @@ export function CreateSession({ city, onCancel }: { city: string; onCancel: () =
         {(id) => (
           <textarea
             id={id}
-            autoFocus
+            data-first=""
             rows={4}
             value={message}
             onChange={(event) => setMessage(event.target.value)}

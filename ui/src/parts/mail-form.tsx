@@ -67,7 +67,7 @@ export function MailForm({ city, to: first, onDone, onCancel }: Props): ReactNod
                 <input
                   id={id}
                   required
-                  autoFocus
+                  data-first=""
                   maxLength={255}
                   list={`${id}-names`}
                   value={to}
