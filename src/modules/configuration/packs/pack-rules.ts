@@ -39,7 +39,7 @@ function sourceOf(written: string): BuiltinSource | RepositorySource {
   try {
     const source = parseSource(written);
     if (source.kind === 'local' || (source.kind === 'repository' && source.transport === 'file'))
-      throw new InvalidSource('a directory is imported by writing it into pack.toml');
+      throw new InvalidSource('a directory is imported by writing it into pack.toml: [imports.NAME] with source = "./DIRECTORY"');
     if (source.kind === 'repository' && source.ref !== undefined)
       throw new InvalidSource('what follows "#" is given as version: a constraint or sha:<commit>');
     return source;

@@ -25,7 +25,7 @@ describe('requests for rigs', () => {
   );
   it.each(['__proto__', 'constructor', 'a.b_c-d', '...'])('take the name %s', (name) => expect(rigRequest({ name }).name).toBe(name));
   it.each(['', '.', '..', 'a/b', 'a b', 'true', '1e3', 'x'.repeat(65)])('do not take the name %j', (name) =>
-    expect(() => rigRequest({ name })).toThrow('invalid: invalid rig name'),
+    expect(() => rigRequest({ name })).toThrow('invalid: invalid rig name: must be 1-64 chars of [A-Za-z0-9._-], '),
   );
 
   it.each([

@@ -25,7 +25,11 @@ export interface RigRequest {
 /** @throws ProblemError invalid_request */
 export function rigRequest(body: RigCreateBody): RigRequest {
   const { name } = body;
-  if (!NAME.test(name) || isLiteral(name)) throw problem('invalid_request', 'invalid rig name', { at: 'body.name', value: name });
+  if (!NAME.test(name) || isLiteral(name))
+    throw problem('invalid_request', 'invalid rig name: must be 1-64 chars of [A-Za-z0-9._-], not . or .. and not a bare JSON literal', {
+      at: 'body.name',
+      value: name,
+    });
   const requestId = filled(body.request_id);
   if (requestId !== undefined && (!REQUEST_ID.test(requestId) || isLiteral(requestId)))
     throw problem('invalid_request', 'invalid request_id: must be 8-200 chars of [A-Za-z0-9._~:-] and not a bare JSON literal', {
