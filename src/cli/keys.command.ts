@@ -5,6 +5,7 @@ import { ask, type Api, type Schemas } from './api.js';
 import { citiesOf } from './cities/cities-of.js';
 import { collect, contextOf, flagsOf, pathOf, printJson, withExamples, withTarget } from './command.js';
 import { ApiError, CliError, TimedOutError, UnreachableError } from './errors.js';
+import { moment } from './duration.js';
 import { EXIT } from './exit-codes.js';
 import { hinted } from './identity.js';
 import type { Io } from './io.js';
@@ -169,7 +170,7 @@ function addRotate(key: Command, io: Io): void {
       return { id, data: (await answer.catch(lostRotation(body.grace_seconds)).catch(ofKey)).data };
     });
     if (flags.json === true) return printJson(io, data);
-    const until = data.previous_until === null ? 'is not good any more' : `is good until ${data.previous_until}`;
+    const until = data.previous_until === null ? 'is not good any more' : `is good until ${moment(data.previous_until)}`;
     io.err(`key ${id} of ${data.name}; it is not shown again, and the one before ${until}:\n`);
     return io.out(`${data.key}\n`);
   });

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { ask, type Schemas } from '../api.js';
 import { cityCommand, cityContextOf, printJson, withExamples } from '../command.js';
+import { moment } from '../duration.js';
 import { nameOf } from '../edits.js';
 import { TIMEOUT, waitingOf } from '../ending.js';
 import { CliError } from '../errors.js';
@@ -128,6 +129,6 @@ function details(one: Service, base: string): string {
     ['visibility', one.visibility],
     ['websockets', one.allow_websockets],
     ['keeps', one.state_root],
-    ['changed', one.updated_at],
+    ['changed', one.updated_at === undefined ? undefined : moment(one.updated_at)],
   ]);
 }
