@@ -4,7 +4,8 @@ import type { NameKind } from './names.command.js';
 /** The words that may follow a command, by how the command is called. */
 export interface Words {
   readonly path: string;
-  readonly subcommands: readonly { readonly name: string; readonly about: string }[];
+  /** What may follow it: its commands, and what its arguments may be where that is one of a few. */
+  readonly next: readonly { readonly name: string; readonly about: string }[];
   readonly options: readonly Flag[];
   /** What its arguments name. */
   readonly names: readonly NameKind[];
@@ -65,9 +66,12 @@ export function wordsOf(command: Command, prefix = '', name = command.name()): W
   const path = prefix === '' ? name : `${prefix} ${name}`;
   const subcommands = help.visibleCommands(command).filter((sub) => sub.name() !== 'help');
   const names = subcommands.flatMap((sub) => [sub.name(), ...sub.aliases()].map((name) => ({ sub, name })));
+  const choices = command.registeredArguments.flatMap(({ argChoices = [], description }) =>
+    argChoices.map((choice) => ({ name: choice, about: description })),
+  );
   const own: Words = {
     path,
-    subcommands: names.map(({ sub, name }) => ({ name, about: sub.description() })),
+    next: [...names.map(({ sub, name }) => ({ name, about: sub.description() })), ...choices],
     options: help.visibleOptions(command).flatMap(flagOf),
     names: command.registeredArguments.flatMap((argument) => namedBy(path, argument)),
   };
@@ -123,8 +127,7 @@ export function completionScript(shell: Shell, root: Command): string {
   return { bash, zsh, fish }[shell](root.name(), words);
 }
 
-const offer = (words: Words): string =>
-  [...words.subcommands.map((sub) => sub.name), ...words.options.map((option) => option.flag)].join(' ');
+const offer = (words: Words): string => [...words.next.map((one) => one.name), ...words.options.map((option) => option.flag)].join(' ');
 
 /** Follows the typed words down the tree, then offers what the command reached there knows. */
 function cases(words: readonly Words[], variable: string): string {
@@ -207,7 +210,7 @@ complete -o default -F _${name}_complete ${name}
 function zsh(name: string, words: readonly Words[]): string {
   const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
   const described = (entry: Words): string =>
-    [...entry.subcommands.map((s) => [s.name, s.about] as const), ...entry.options.map((o) => [o.flag, o.about] as const)]
+    [...entry.next.map((one) => [one.name, one.about] as const), ...entry.options.map((o) => [o.flag, o.about] as const)]
       .map(([word, about]) => quoted(`${word}:${about}`))
       .join(' ');
   return `#compdef ${name}
@@ -258,7 +261,7 @@ function fish(name: string, words: readonly Words[]): string {
       return `complete -c ${name} ${condition} -l ${flag.slice(2)}${short === undefined ? '' : ` -s ${short.slice(1)}`}${value} -d ${quoted(about)}`;
     };
     return [
-      ...entry.subcommands.map((sub) => `complete -c ${name} ${condition} -f -a ${sub.name} -d ${quoted(sub.about)}`),
+      ...entry.next.map((one) => `complete -c ${name} ${condition} -f -a ${one.name} -d ${quoted(one.about)}`),
       ...[...new Set(entry.names)].map((kind) => `complete -c ${name} ${condition} -f -a ${quoted(namesOf(kind))}`),
       ...entry.options.map(option),
     ];

@@ -98,6 +98,9 @@ describe('wrong command lines', () => {
     [['session', 'wait', 'a'], "svc session: unknown command 'wait': `svc session watch --until-idle`"],
     [['serve', '--port', 'abc'], 'svc serve: --port: not a whole number: abc\n'],
     [['health', '--key-file', '/nowhere'], 'svc health: --key-file: cannot read /nowhere: there is no such file\n'],
+    [['session', 'peek', 'a'], "svc session: unknown command 'peek': `svc session show` has the last lines that it has said\n"],
+    [['session', 'restart', 'a'], "svc session: unknown command 'restart': `svc session kill` ends its process, `svc session reset`"],
+    [['provider', 'test', 'a'], "svc provider: unknown command 'test': `svc doctor --providers NAME`\n"],
     [['session', 'logs', 'a'], "svc session: unknown command 'logs': `svc session watch`"],
     [
       ['bead', 'list', '-o', 'csv'],
@@ -493,6 +496,8 @@ describe('completion', () => {
     expect(offered('svc mail inbox --arch')).toEqual(['--archived']);
     expect(offered('svc ')).toEqual(expect.arrayContaining(['config', 'agent', 'provider', 'rig', 'pack', 'patch']));
     expect(offered('svc config va')).toEqual(['validate']);
+    expect(offered('svc completion ')).toEqual(expect.arrayContaining(['bash', 'zsh', 'fish']));
+    expect(offered('svc patch show pr')).toEqual(['provider']);
     expect(offered('svc rig create web --git')).toEqual(['--git-url']);
     expect(offered('svc patch set agent x --wo')).toEqual(['--work-dir']);
     expect(offered('svc pack add x --ver')).toEqual(['--version']);
@@ -537,5 +542,8 @@ describe('completion', () => {
   it('knows zsh and fish', async () => {
     expect((await svc(['completion', 'zsh'])).io.stdout).toMatch(/^#compdef svc\n/);
     expect((await svc(['completion', 'fish'])).io.stdout).toContain("complete -c svc -n '__svc_at svc city' -f -a create");
+    expect((await svc(['completion', 'zsh'])).io.stdout).toContain(
+      `"svc completion") offered=('bash:your shell' 'zsh:your shell' 'fish:your shell' `,
+    );
   });
 });
