@@ -35,6 +35,20 @@ async function programFor(args: readonly string[], io: Io): Promise<Command> {
   return finish(program, io);
 }
 
+/**
+ * What `help` and a path of commands ask for: the help of that command, where commander takes one word behind `help` and leaves out what follows. A word
+ * that is no command is typed without it, and answered as such.
+ */
+function helped(words: readonly string[], program: Command): readonly string[] {
+  let at = program;
+  for (const word of words) {
+    const next = at.commands.find((one) => one.name() === word || one.aliases().includes(word));
+    if (next === undefined && at.commands.length > 0) return words;
+    at = next ?? at;
+  }
+  return [...words, '--help'];
+}
+
 /** How something is repeated of which nobody knows whether it was done: the key that was sent was made for this one call. */
 function again(error: unknown, { options }: Command): string {
   const { sentKey: key, sentWords: words } = error instanceof CliError ? error : {};
@@ -56,7 +70,9 @@ async function aboutMissing(error: ApiError, io: Io): Promise<string> {
 /** Runs one command line (without `node` and the script) and returns its exit code. Never throws. */
 export async function runCli(args: readonly string[], around: Io): Promise<number> {
   const io = new Output(around);
-  const program = await programFor(args, io);
+  const topic = args[0] === 'help' && args.every((word) => !word.startsWith('-')) ? args.slice(1) : [];
+  const program = await programFor(topic.length > 0 ? topic : args, io);
+  const line = topic.length > 0 ? helped(topic, program) : args;
   let running = program;
   program.hook('preAction', (_program, action) => {
     running = action;
@@ -74,7 +90,7 @@ export async function runCli(args: readonly string[], around: Io): Promise<numbe
   };
   let code = 0;
   try {
-    await program.parseAsync(args, { from: 'user' });
+    await program.parseAsync(line, { from: 'user' });
   } catch (error) {
     code = await tell(error);
   }

@@ -219,6 +219,25 @@ describe('help', () => {
       expect(io.stdout).toContain(`svc ${words}`);
     },
   );
+
+  it.each(['bead create', 'bead dep add', 'mail list', 'events', 'events histogram', 'city', 'attach login'])(
+    'is asked for by its word, too: help %s',
+    async (words) => {
+      const { code, io } = await svc(['help', ...words.split(' ')]);
+      expect([code, io.stderr]).toEqual([0, '']);
+      expect(io.stdout).toBe((await svc([...words.split(' '), '--help'])).io.stdout);
+    },
+  );
+
+  it.each([
+    ['nope', "svc: unknown command 'nope'"],
+    ['bead craete', "svc bead: unknown command 'craete' (Did you mean create?)\n"],
+    ['events nope', 'svc events: too many arguments'],
+  ])('names what is no command: help %s', async (words, message) => {
+    const { code, io } = await svc(['help', ...words.split(' ')]);
+    expect([code, io.stdout]).toEqual([2, '']);
+    expect(io.stderr).toContain(message);
+  });
 });
 
 describe('the API that a command talks to', () => {
