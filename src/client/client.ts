@@ -219,6 +219,7 @@ function checkPath(method: string, schemaPath: string, given: Readonly<Record<st
 /** @throws TypeError */
 function baseOf(url: string): string {
   const page = (globalThis as { location?: { href: string } }).location?.href;
+  if (!URL.canParse(url, page)) throw new TypeError(`the address of the service is no URL: ${url}`);
   const base = new URL(url, page);
   if (!/^https?:$/.test(base.protocol))
     throw new TypeError(`the address of the service begins with http:// or https://, not with ${base.protocol}`);

@@ -469,6 +469,7 @@ describe('what a program without types forgets', () => {
   it.each([
     [{}, 'no address of the service is given'],
     [{ url: [] }, 'no address of the service is given'],
+    [{ url: 'a.example' }, 'the address of the service is no URL: a.example'],
     [{ url: 'localhost:8372' }, 'begins with http:// or https://, not with localhost:'],
     [{ url: 'ftp://a.example' }, 'begins with http:// or https://, not with ftp:'],
   ])('is told at once: %j', (options, message) => {
