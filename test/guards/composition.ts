@@ -85,6 +85,14 @@ export const COMPOSITION_GUARDS: readonly Guard[] = [
     test: 'src/modules/files/composition/trees/overlay-tree.spec.ts',
   },
   {
+    guard: 'A candidate that the configuration is not made of is told.',
+    file: 'src/modules/files/composition/trees/overlay-tree.ts',
+    find: 'filter((path) => !this.#looked.has(path))',
+    replace: 'filter(() => false)',
+    test: 'src/modules/files/composition/trees/overlay-tree.spec.ts',
+    name: 'knows what of it nobody has asked for',
+  },
+  {
     guard: 'A disk that does not answer keeps one thread.',
     file: 'src/platform/disk/answering.ts',
     find: 'if (known !== undefined) return known;',

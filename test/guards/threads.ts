@@ -113,7 +113,7 @@ export const THREADS: readonly Guard[] = [
   {
     guard: 'A city that is too much for a thread is an error of its files.',
     file: COMPOSER,
-    find: "      if (error instanceof TooDear) return { ...refused({ file: 'city.toml', message: `composing the city ${error.message}` }), ledger };\n",
+    find: "      if (error instanceof TooDear) return found(refused({ file: 'city.toml', message: `composing the city ${error.message}` }));\n",
     replace: '',
     test: COMPOSER_SPEC,
     name: 'too much time',

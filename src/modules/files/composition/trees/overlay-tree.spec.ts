@@ -35,6 +35,15 @@ const seen = async (tree: FileTree, name: string): Promise<(number | TreeFailure
   );
 
 describe('OverlayTree', () => {
+  it('knows what of it nobody has asked for', async () => {
+    const tree = edited({ 'city.toml': 'x', 'draft.toml': 'y', 'agents/a/prompt.md': 'z' });
+    await tree.list('');
+    expect(tree.overlooked()).toEqual(['city.toml', 'draft.toml', 'agents/a/prompt.md']);
+    await tree.read('city.toml');
+    await tree.digests('agents');
+    expect(tree.overlooked()).toEqual(['draft.toml']);
+  });
+
   // Guard: an edit is refused that would leave a directory with more than may be read.
   it('has no more in a directory than the disk may have after the edit', async () => {
     const tooMany = [
