@@ -366,6 +366,13 @@ withBrowser("views of work on the operator's page", () => {
     expect(await read('agent/core.worker')).toMatchObject({ suspended: true });
     await page.keyboard.press('z');
     await page.getByRole('button', { name: 'Suspend pool' }).waitFor();
+    // The states of members of pools and of others stand below each other, however long their switches are.
+    await watcher.go(page, '/ui/c/alpha/agents');
+    for (const name of ['Suspend', 'Suspend pool']) await page.getByRole('button', { name, exact: true }).first().waitFor();
+    const lefts = await page.evaluate<number[]>(
+      "[...document.querySelectorAll('[data-agent]')].map((row) => Math.round(row.lastElementChild.previousElementSibling.getBoundingClientRect().left))",
+    );
+    expect(new Set(lefts).size).toBe(1);
     await watcher.go(page, '/ui/c/alpha');
     const { total } = await read('agents?limit=1');
     await page.locator('main').getByText(`of ${total}`, { exact: true }).waitFor();

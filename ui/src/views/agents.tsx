@@ -158,9 +158,11 @@ export function Agents(): ReactNode {
             <span className="w-28 flex-1 @xl:flex-none">
               <AgentState agent={agent} />
             </span>
-            <Button not={not} disabled={busy} onClick={() => suspend(agent)}>
-              {switchWords(agent)}
-            </Button>
+            <span className="flex justify-end @xl:w-28">
+              <Button not={not} disabled={busy} onClick={() => suspend(agent)}>
+                {switchWords(agent)}
+              </Button>
+            </span>
           </ListRow>
         )}
       />
