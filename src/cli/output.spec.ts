@@ -183,7 +183,7 @@ it('events are lines for people on a terminal, or who ask for them, and JSON for
   const event = anEvent(1, { ts: '2026-03-01T09:16:54.1Z', type: 'bead.closed', subject: 'al-3', actor: 'mayor', message: 'it is built' });
   server = await testServer({ '/v0/city/alpha/events': (_request, response) => json(response, { items: [event], total: 1 }) });
   const onTerminal = { width: 120 };
-  const line = /^09:16:54 {2}bead\.closed +al-3 {2}mayor {2}it is built\n$/;
+  const line = /^09:16:54 {2}bead\.closed +al-3 +mayor +it is built\n$/;
   expect((await svc(['events'], onTerminal)).io.stdout).toMatch(line);
   // As for `| less`: who asks for them gets them.
   expect((await svc(['events', '-o', 'table'])).io.stdout).toMatch(line);
