@@ -66,6 +66,7 @@ const MEANT: Readonly<Record<string, string>> = {
   'svc session tail': '`svc session watch`, or `svc logs AGENT --follow`',
   'svc session wait': '`svc session watch --until-idle`, or `svc session send --wait`',
   'svc pack show': '`svc pack list`',
+  ...each('svc pack', ['fetch', 'pull', 'sync', 'update', 'upgrade'], '`svc pack install` fetches what the files import'),
   'svc get': 'lists are `svc city list`, `svc bead list`, `svc session list` …',
   'svc describe': 'everything of one thing is `svc bead show`, `svc session show`, `svc agent show` …',
   'svc apply': 'edit the files of the city, and see `svc config validate`',

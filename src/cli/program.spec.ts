@@ -100,6 +100,7 @@ describe('wrong command lines', () => {
     [['health', '--key-file', '/nowhere'], 'svc health: --key-file: cannot read /nowhere: there is no such file\n'],
     [['session', 'peek', 'a'], "svc session: unknown command 'peek': `svc session show` has the last lines that it has said\n"],
     [['session', 'restart', 'a'], "svc session: unknown command 'restart': `svc session kill` ends its process, `svc session reset`"],
+    [['pack', 'fetch'], "svc pack: unknown command 'fetch': `svc pack install` fetches what the files import\n"],
     [['provider', 'test', 'a'], "svc provider: unknown command 'test': `svc doctor --providers NAME`\n"],
     [['session', 'logs', 'a'], "svc session: unknown command 'logs': `svc session watch`"],
     [

@@ -19,7 +19,7 @@ interface AddFlags {
 const FETCH_MS = 90_000;
 
 export function addPack(program: Command, io: Io): void {
-  const pack = program.command('pack').description('packs that a city imports: list, add, fetch and remove them');
+  const pack = program.command('pack').description('packs that a city imports: list, add, install and remove them');
   addList(pack, io);
   addAdd(pack, io);
   addInstall(pack, io);
