@@ -300,6 +300,9 @@ described('the keyboard alone', () => {
     await page.locator('[data-event]').getByText('quay').first().waitFor();
     await press('?');
     await page.getByRole('heading', { name: 'Keys of this view' }).waitFor();
+    // What is read from its beginning begins there, and nothing has a heading alone.
+    expect(await page.evaluate("document.querySelector('dialog').scrollTop")).toBe(0);
+    expect(await page.locator('dialog section:not(:has(dt))').count()).toBe(0);
     await press('Escape');
     await page.locator('dialog').waitFor({ state: 'detached' });
     await palette('audit');

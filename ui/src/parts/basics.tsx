@@ -78,8 +78,10 @@ export function Modal({ title, onClose, children, wide = false, kept = false }: 
     const before = document.activeElement;
     const unblock = blockKeys();
     dialog.current?.showModal();
-    // A browser takes the first that can have the focus, which may be no place to type in.
-    dialog.current?.querySelector<HTMLElement>('[data-first]')?.focus();
+    // A browser takes the first that can have the focus, which may be no place to type in, or at the end of much to read.
+    const first = dialog.current?.querySelector<HTMLElement>('[data-first]');
+    first?.focus({ preventScroll: true });
+    if (first) dialog.current!.scrollTop = 0;
     return () => {
       unblock();
       if (before instanceof HTMLElement) before.focus();
