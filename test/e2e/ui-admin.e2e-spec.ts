@@ -181,7 +181,11 @@ described('administration on the page', () => {
     await page.keyboard.press('c');
     await dialog().getByLabel('From').fill('packs/review');
     await button('Import it').click();
-    await dialog().getByRole('alert').getByText('a directory is imported by writing it into pack.toml').first().waitFor();
+    // What is wrong with the one member is said once.
+    await dialog()
+      .getByRole('alert')
+      .getByText(/^invalid: invalid import source: a directory is imported by writing it into pack\.toml: \S+ with source = "\S+"$/)
+      .waitFor();
     await page.keyboard.press('Escape');
     await page.keyboard.press('Escape');
     await row('review').getByRole('button', { name: 'Remove' }).click();

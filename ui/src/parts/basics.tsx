@@ -181,14 +181,17 @@ interface ProblemProps {
 export function Problem({ error, onRetry, asOf }: ProblemProps): ReactNode {
   if (error === undefined || error === null) return null;
   const { requestId, errors } = error instanceof Refusal ? error : { requestId: undefined, errors: [] };
+  const said = error instanceof Error ? error.message : 'something is wrong';
+  // Some refusals are about one member alone, and have said already what is wrong with it.
+  const more = errors.filter(({ message }) => message === undefined || !said.includes(message));
   return (
     <div
       role="alert"
       className="flex flex-wrap items-center gap-x-3 gap-y-1 rounded-lg border border-line bg-badtint px-3 py-2 text-sm text-bad"
     >
       <span className="words">
-        {error instanceof Error ? error.message : 'something is wrong'}
-        {errors.length > 0 && `: ${errors.map(({ location, message }) => `${location ?? ''} ${message ?? ''}`.trim()).join(', ')}`}
+        {said}
+        {more.length > 0 && `: ${more.map(({ location, message }) => `${location ?? ''} ${message ?? ''}`.trim()).join(', ')}`}
       </span>
       {requestId !== undefined && <code className="text-xs">{requestId}</code>}
       {asOf !== undefined && <AsOf at={asOf} />}
