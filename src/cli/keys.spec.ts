@@ -75,6 +75,15 @@ describe('svc key rotate', () => {
     else expect(io.stderr).toContain(`the key may have a new secret that nobody has seen: ${said}`);
   });
 
+  it('says until when the one before is good, to the second', async () => {
+    const rotated = { id: '4be01f9c2d77', name: 'ann', key: 'svc_4be01f9c2d77_x', previous_until: '2126-11-30T21:59:53.494Z' };
+    server = await testServer({ '/v0/keys/4be01f9c2d77/rotate': (_request, response) => json(response, rotated) });
+    const io = fakeIo({ env: { SVC_API_URL: server.url } });
+    expect(await runCli(['key', 'rotate', '4be01f9c2d77'], io)).toBe(0);
+    expect(io.stderr).toContain('the one before is good until 2126-11-30T21:59:53Z:\n');
+    expect(io.stdout).toBe('svc_4be01f9c2d77_x\n');
+  });
+
   it('says what to do when no answer comes', async () => {
     const { timeout } = AbortSignal;
     jest.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => timeout.call(AbortSignal, Math.min(ms, 200)));
