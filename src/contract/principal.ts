@@ -24,6 +24,8 @@ export interface Principal {
   readonly session?: SessionCaller | undefined;
   /** The adapter of an account elsewhere that calls: it speaks for that account only. */
   readonly adapter?: AdapterCaller | undefined;
+  /** A command of an order or the script of a check calls: nobody reads what it is answered. */
+  readonly command?: true;
 }
 
 export interface AdapterCaller {

@@ -359,6 +359,22 @@ export const BEAD_GUARDS: readonly Guard[] = [
     name: 'has the mailbox of people where no session sends it',
   },
   {
+    guard: 'What a command of an order has sent goes to no person.',
+    file: 'src/modules/work/mail/mail-addresses.service.ts',
+    find: ' && command === undefined) return',
+    replace: ') return',
+    test: 'src/modules/work/mail/mail.db-spec.ts',
+    name: 'has no mailbox where a command of an order sends it',
+  },
+  {
+    guard: 'A command is known as one by its token.',
+    file: 'src/modules/sessions/session-tokens/command-authenticator.service.ts',
+    find: ', command: true };',
+    replace: ' };',
+    test: 'src/modules/sessions/session-tokens/tokens.db-spec.ts',
+    name: 'once its command is carried out by another worker',
+  },
+  {
     guard: 'An answer to a person goes to people, and not to his name.',
     file: 'src/modules/work/mail/mail-addresses.service.ts',
     find: 'return principal === HUMAN.principal ? HUMAN : { principal, shown };',

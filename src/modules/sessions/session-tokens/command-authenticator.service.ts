@@ -19,7 +19,7 @@ export class CommandAuthenticator {
     if (found?.hash.equals(sessionTokenHash(token)) !== true) return undefined;
     const keyId = commandKeyId(command!);
     const credential = credentialNamed(keyId, found.hash);
-    return { actor: found.actor, keyId, credential, scope: 'read', rights: ['operate'], cities: [found.city] };
+    return { actor: found.actor, keyId, credential, scope: 'read', rights: ['operate'], cities: [found.city], command: true };
   }
 
   /** Whether the command is still carried out by the one whose token this was. */

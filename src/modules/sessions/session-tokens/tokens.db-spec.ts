@@ -68,6 +68,7 @@ describe('what is open with a token ends', () => {
       return token;
     };
     const token = await carryOut('one');
+    expect(await known.authenticate(token)).toMatchObject({ actor: 'order:sweep', command: true });
     const first = await open(known, token);
     expect(await seen(known, token, [first])).toEqual([true, true]);
     const next = await carryOut('two');

@@ -50,12 +50,13 @@ export class MailAddresses {
   }
 
   /**
-   * A sender that is nobody's address keeps its text; without any it is the caller. A session has the mailbox of whom it works as, and everybody else that
-   * of people; a key that has the name of an agent is not that agent.
+   * A sender that is nobody's address keeps its text; without any it is the caller. A session has the mailbox of whom it works as, a command and an
+   * adapter have none, and everybody else has that of people; a key that has the name of an agent is not that agent.
    */
-  async sender(tx: Tx, city: CityScope, text: string | undefined, rig: string, { actor, session, adapter }: Principal): Promise<Sender> {
+  async sender(tx: Tx, city: CityScope, text: string | undefined, rig: string, caller: Principal): Promise<Sender> {
+    const { actor, session, adapter, command } = caller;
     if (text !== undefined && text !== '') return (await this.#known(city, text, rig, tx)) ?? { principal: undefined, shown: text };
-    if (session === undefined && adapter === undefined) return { principal: HUMAN.principal, shown: actor };
+    if (session === undefined && adapter === undefined && command === undefined) return { principal: HUMAN.principal, shown: actor };
     // Under its full name alone: a bare one may be another agent's.
     const own = session && (await this.#known(city, session.agentName, '', tx));
     return own !== undefined && own.shown === session?.agentName ? own : { principal: undefined, shown: actor };

@@ -167,6 +167,16 @@ describe('sending', () => {
     expect([await from('ann'), await from('human'), await from('mayor')]).toEqual([[asked.id], [], [answer.id]]);
   });
 
+  // Guard: a command of an order is no person.
+  it('has no mailbox where a command of an order sends it', async () => {
+    const caller = { ...ANYBODY, actor: 'order:sweep', command: true } as const;
+    const { value: sent } = await sending.send(fixture.city, { to: 'mayor', subject: 'swept' }, undefined, caller);
+    expect(sent.from).toBe('order:sweep');
+    const answer = sending.reply(fixture.city, sent.id, undefined, { from: 'mayor' }, undefined, ANYBODY);
+    await expect(answer).rejects.toMatchObject({ problem: 'wrong_state' });
+    expect(await ids({ from: await addresses.author(fixture.city, 'order:sweep') })).toEqual([sent.id]);
+  });
+
   it('sends too much text to no one at once, and leaves it to who sends to many', async () => {
     const body = 'x'.repeat(256 * 1024);
     await sql`insert into agents (stream_id, name, base, kind) select ${fixture.city.streamId}, 'a' || n, 'a' || n, 'agent' from generate_series(1, 40) n`.execute(
