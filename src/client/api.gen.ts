@@ -1955,7 +1955,7 @@ export interface paths {
         put?: never;
         /**
          * Reply to a message
-         * @description Goes to the sender of the message, in its thread; to `human` where no session has sent it and it had no `from`. Without `subject` it is that of the message after `Re: `. 409 when the sender has no mailbox.
+         * @description Goes to the sender of the message, in its thread. An answer to what a key, or anybody without one, has sent without `from` goes to `human`: to people, also where a program has the key. Without `subject` it is that of the message after `Re: `. 409 when the sender has no mailbox.
          */
         post: operations["reply-mail"];
         delete?: never;

@@ -85,7 +85,8 @@ export class MailSendingController {
     example: { body: 'Done.' },
     summary: 'Reply to a message',
     description:
-      'Goes to the sender of the message, in its thread; to `human` where no session has sent it and it had no `from`. Without `subject` it is that of the message after `Re: `. 409 when the sender has no mailbox.',
+      'Goes to the sender of the message, in its thread. An answer to what a key, or anybody without one, has sent without `from` goes to `human`: to people, ' +
+      'also where a program has the key. Without `subject` it is that of the message after `Re: `. 409 when the sender has no mailbox.',
     tag: 'mail',
     status: 201,
     response: Message,
