@@ -215,9 +215,7 @@ withBrowser("views of work on the operator's page", () => {
     await page.getByRole('button', { name: 'Give back' }).click();
     await page.getByRole('button', { name: /^Claim/ }).waitFor();
     await page.keyboard.press('s');
-    // Guard: what is typed at once goes to whom it is for; the first that could have the focus is the box that sends to everybody.
-    await page.getByLabel('To', { exact: true }).waitFor();
-    await page.keyboard.type(made.agent!);
+    await page.getByLabel('To', { exact: true }).fill(made.agent!);
     await page.keyboard.press('Enter');
     await page.locator('[data-done]').getByText(`${id} is slung to`).waitFor();
     expect((await read(`bead/${id}`)).metadata['gc.routed_to']).toBe(made.agent);
@@ -300,7 +298,9 @@ withBrowser("views of work on the operator's page", () => {
     await page.getByRole('button', { name: `Archive ${letter.id}` }).click();
     await eventually(async () => (await read('mail?agent=human&status=archived')).total === 1 || undefined);
     await watcher.go(page, '/ui/c/alpha/mail?new=1');
-    await page.getByLabel('To', { exact: true }).fill(made.agent!);
+    // Guard: what is typed at once goes to whom it is for; the first that could have the focus is the box that sends to everybody.
+    await page.getByLabel('To', { exact: true }).waitFor();
+    await page.keyboard.type(made.agent!);
     await page.getByLabel('Subject').fill('By hand');
     await page.getByLabel('Text').fill('Written on the page');
     await page.getByRole('button', { name: /^Send/ }).click();
