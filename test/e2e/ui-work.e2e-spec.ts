@@ -297,6 +297,14 @@ withBrowser("views of work on the operator's page", () => {
     await page.locator(`[data-letter="${letter.id}"]`).getByRole('button', { name: 'Archive' }).click();
     await page.getByRole('button', { name: `Archive ${letter.id}` }).click();
     await eventually(async () => (await read('mail?agent=human&status=archived')).total === 1 || undefined);
+    const { body: digest } = await a.post(`${CITY}/mail`, { to: 'human', from: 'digest', subject: 'Numbers', body: 'All is well.' });
+    await watcher.go(page, `/ui/c/alpha/mail?thread=${digest.id}`);
+    const toPeople = page.getByText('If digest is a key and no agent, the reply goes to people');
+    await page.locator('[data-letter]').getByText('All is well.').waitFor();
+    await page.getByLabel('Reply').fill('Thanks');
+    await toPeople.waitFor();
+    await page.getByLabel('Reply').fill('');
+    await toPeople.waitFor({ state: 'detached' });
     await watcher.go(page, '/ui/c/alpha/mail?new=1');
     // Guard: what is typed at once goes to whom it is for; the first that could have the focus is the box that sends to everybody.
     await page.getByLabel('To', { exact: true }).waitFor();

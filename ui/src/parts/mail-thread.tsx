@@ -19,6 +19,8 @@ interface Props {
   readonly city: string;
   /** A message of it. */
   readonly id: string;
+  /** Names of agents that are known. */
+  readonly agents: readonly string[];
   /** What the list has of it: an archived message is in no thread any more, and one of long ago is left out of a long one. */
   readonly known: Letter | undefined;
   /** The list is of archived messages: nobody can answer them. */
@@ -29,7 +31,7 @@ interface Props {
 }
 
 /** Everything that was said about one thing, the oldest first, and the answer. */
-export function MailThread({ city, id, known, archived, onClose, onArchive, onMark }: Props): ReactNode {
+export function MailThread({ city, id, agents, known, archived, onClose, onArchive, onMark }: Props): ReactNode {
   const thread = useRef<string>(undefined);
   const {
     data: read,
@@ -60,6 +62,7 @@ export function MailThread({ city, id, known, archived, onClose, onArchive, onMa
   const letters = data?.letters ?? [];
   const shown = letters.find((one) => one.id === id) ?? letters.at(-1);
   const letter = read === undefined ? undefined : answeredOf(withKnown(read, archived ? undefined : known), id, me);
+  const from = letter?.from ?? 'human';
   useKeys('The thread', [{ keys: 'r', label: 'reply', run: () => box.current?.focus() }]);
   const reply = (): void =>
     act(
@@ -143,6 +146,10 @@ export function MailThread({ city, id, known, archived, onClose, onArchive, onMa
           }}
           className="field"
         />
+        {/* Keys have one mailbox together, and a message does not say whether one has sent it. */}
+        {from !== 'human' && body.trim() !== '' && !agents.includes(from) && (
+          <p className="text-sm text-muted">If {visible(from)} is a key and no agent, the reply goes to people (human).</p>
+        )}
         {letters.length > 0 && letter === undefined && (
           <p className="text-sm text-muted">
             {data?.more === true

@@ -89,6 +89,7 @@ export function Mail(): ReactNode {
             key={thread}
             city={city}
             id={thread}
+            agents={names}
             known={rows.find(({ id }) => id === thread)}
             archived={status === 'archived'}
             onClose={() => set({ thread: undefined })}
