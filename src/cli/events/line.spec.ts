@@ -27,4 +27,26 @@ describe('an event for a person', () => {
       expect(widthOf(line.trimEnd())).toBeGreaterThan(97);
     }
   });
+
+  const long = 'it is built, and nobody has to look at it again before tomorrow morning';
+  const closed = (subject: string, city?: string): Envelope =>
+    event('bead.closed', subject, 'api', { message: long, ...(city === undefined ? {} : { city }) });
+
+  it.each([
+    [80, closed('de-1'), 27],
+    [80, closed('de-1', 'alpha'), 39],
+    [80, closed('de-1', '__supervisor__'), 30],
+    [60, closed('de-1'), 26],
+    [40, closed('de-1'), 6],
+    [100, closed('0b2f8c1e-6f0a-4d35-9a54-6f2d3b1c7e90'), 34],
+    [80, closed('0b2f8c1e-6f0a-4d35-9a54-6f2d3b1c7e90'), 14],
+    [60, closed('0b2f8c1e-6f0a-4d35-9a54-6f2d3b1c7e90'), 0],
+  ] as const)('takes no more than it has, and gives up what stands below before what it says: %s columns', (width, one, said) => {
+    const line = eventLine(one, fakeIo({ width })).trimEnd();
+    const [, gist = ''] = / api\s+(it.*)$/.exec(line) ?? [];
+    expect(widthOf(gist)).toBeLessThanOrEqual(said);
+    // Spaces before the cut go.
+    expect(widthOf(gist)).toBeGreaterThanOrEqual(said - 1);
+    if (said > 0) expect(widthOf(line)).toBeLessThanOrEqual(width);
+  });
 });
