@@ -102,7 +102,12 @@ describe('wrong command lines', () => {
     [['session', 'restart', 'a'], "svc session: unknown command 'restart': `svc session kill` ends its process, `svc session reset`"],
     [['pack', 'fetch'], "svc pack: unknown command 'fetch': `svc pack install` fetches what the files import\n"],
     [['provider', 'test', 'a'], "svc provider: unknown command 'test': `svc doctor --providers NAME`\n"],
-    [['session', 'logs', 'a'], "svc session: unknown command 'logs': `svc session watch`"],
+    [['session', 'logs', 'a'], "svc session: unknown command 'logs': `svc session watch`, or `svc logs AGENT`\n"],
+    [['agent', 'stop', 'a'], "svc agent: unknown command 'stop': `svc session stop` ends the turn of its session, `svc agent suspend`"],
+    [
+      ['agent', 'restart', 'a'],
+      "svc agent: unknown command 'restart': `svc session kill` ends the process of its session, `svc session reset`",
+    ],
     [
       ['bead', 'list', '-o', 'csv'],
       "svc bead list: option '-o, --output <format>' argument 'csv' is invalid. Allowed choices are table, wide, json, jsonl, yaml, name.\n",
