@@ -1,4 +1,4 @@
-import { CommanderError, type Command } from 'commander';
+import { Command, CommanderError } from 'commander';
 import { askedBy, pathOf } from './command.js';
 import { ApiError, CliError, oneLine } from './errors.js';
 import { exitCodeOf } from './exit-codes.js';
@@ -36,17 +36,27 @@ async function programFor(args: readonly string[], io: Io): Promise<Command> {
 }
 
 /**
- * What `help` and a path of commands ask for: the help of that command, where commander takes one word behind `help` and leaves out what follows. A word
- * that is no command is typed without it, and answered as such.
+ * What `help` and a path of commands ask for: the help of that command, where commander takes one word behind `help` and leaves out what follows. Behind
+ * a command that has none below it, words are its arguments. Nothing of what is asked about is run: a word that is no command is refused.
  */
-function helped(words: readonly string[], program: Command): readonly string[] {
+function helped(words: readonly string[], program: Command): { readonly asked: Command; readonly line: readonly string[] } {
+  const path: string[] = [];
   let at = program;
   for (const word of words) {
+    if (at.commands.length === 0 || word === 'help') break;
     const next = at.commands.find((one) => one.name() === word || one.aliases().includes(word));
-    if (next === undefined && at.commands.length > 0) return words;
-    at = next ?? at;
+    if (next === undefined) return { asked: namesOf(at), line: [word] };
+    path.push(word);
+    at = next;
   }
-  return [...words, '--help'];
+  return { asked: program, line: [...path, '--help'] };
+}
+
+/** A command that does nothing itself, and knows what is below it. */
+function namesOf(command: Command): Command {
+  const names = new Command(command.name()).showSuggestionAfterError().exitOverride().configureOutput(command.configureOutput());
+  for (const below of command.createHelp().visibleCommands(command)) names.command(below.name()).aliases(below.aliases());
+  return names;
 }
 
 /** How something is repeated of which nobody knows whether it was done: the key that was sent was made for this one call. */
@@ -72,7 +82,7 @@ export async function runCli(args: readonly string[], around: Io): Promise<numbe
   const io = new Output(around);
   const topic = args[0] === 'help' && args.every((word) => !word.startsWith('-')) ? args.slice(1) : [];
   const program = await programFor(topic.length > 0 ? topic : args, io);
-  const line = topic.length > 0 ? helped(topic, program) : args;
+  const { asked, line } = topic.length > 0 ? helped(topic, program) : { asked: program, line: args };
   let running = program;
   program.hook('preAction', (_program, action) => {
     running = action;
@@ -90,7 +100,7 @@ export async function runCli(args: readonly string[], around: Io): Promise<numbe
   };
   let code = 0;
   try {
-    await program.parseAsync(line, { from: 'user' });
+    await asked.parseAsync(line, { from: 'user' });
   } catch (error) {
     code = await tell(error);
   }

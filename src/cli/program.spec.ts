@@ -235,10 +235,19 @@ describe('help', () => {
     },
   );
 
+  it('takes words behind a command for its arguments, and leaves them', async () => {
+    const { code, io } = await svc(['help', 'bead', 'show', 'al-1']);
+    expect([code, io.stderr, io.stdout]).toEqual([0, '', (await svc(['bead', 'show', '--help'])).io.stdout]);
+    expect((await svc(['help', 'bead', 'help'])).io.stdout).toBe((await svc(['bead', '--help'])).io.stdout);
+  });
+
+  // Guard: who asks for help of what has an action of its own, and commands below it, runs nothing.
   it.each([
     ['nope', "svc: unknown command 'nope'"],
     ['bead craete', "svc bead: unknown command 'craete' (Did you mean create?)\n"],
-    ['events nope', 'svc events: too many arguments'],
+    ['events nope', "svc events: unknown command 'nope'; see `svc events --help`\n"],
+    ['events emit', "svc events: unknown command 'emit': `svc event emit`\n"],
+    ['bead rm al-1', "svc bead: unknown command 'rm': `svc bead delete`\n"],
   ])('names what is no command: help %s', async (words, message) => {
     const { code, io } = await svc(['help', ...words.split(' ')]);
     expect([code, io.stdout]).toEqual([2, '']);

@@ -860,6 +860,14 @@ export const CLIENT: readonly Guard[] = [
     name: 'sends no line behind one',
   },
   {
+    guard: 'Who asks for help runs nothing.',
+    file: 'src/cli/cli.ts',
+    find: 'return { asked: namesOf(at), line: [word] };',
+    replace: 'return { asked: program, line: words };',
+    test: 'src/cli/program.spec.ts',
+    name: 'names what is no command: help',
+  },
+  {
     guard: 'A verb that a family does not have is no guess by its letters.',
     file: 'src/cli/elsewhere.ts',
     find: 'words.includes(word))',
