@@ -13,6 +13,7 @@ import { useNow } from '../lib/clock.js';
 import { blockKeys, Instead, shownKeys } from '../lib/keys.js';
 import { serviceClock } from '../lib/service-clock.js';
 import { ago } from '../lib/text.js';
+import { untold } from '../lib/untold.js';
 import { AsOf } from './as-of.js';
 
 const LOOK = {
@@ -182,8 +183,7 @@ export function Problem({ error, onRetry, asOf }: ProblemProps): ReactNode {
   if (error === undefined || error === null) return null;
   const { requestId, errors } = error instanceof Refusal ? error : { requestId: undefined, errors: [] };
   const said = error instanceof Error ? error.message : 'something is wrong';
-  // Some refusals are about one member alone, and have said already what is wrong with it.
-  const more = errors.filter(({ message }) => message === undefined || !said.includes(message));
+  const more = untold(said, errors);
   return (
     <div
       role="alert"
