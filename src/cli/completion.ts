@@ -4,8 +4,9 @@ import type { NameKind } from './names.command.js';
 /** The words that may follow a command, by how the command is called. */
 export interface Words {
   readonly path: string;
-  /** What may follow it: its commands, and what its arguments may be where that is one of a few. */
-  readonly next: readonly { readonly name: string; readonly about: string }[];
+  readonly subcommands: readonly { readonly name: string; readonly about: string }[];
+  /** What its arguments may be where that is one of a few, by their places. */
+  readonly places: readonly { readonly place: number; readonly about: string; readonly choices: readonly string[] }[];
   readonly options: readonly Flag[];
   /** What its arguments name. */
   readonly names: readonly NameKind[];
@@ -66,12 +67,13 @@ export function wordsOf(command: Command, prefix = '', name = command.name()): W
   const path = prefix === '' ? name : `${prefix} ${name}`;
   const subcommands = help.visibleCommands(command).filter((sub) => sub.name() !== 'help');
   const names = subcommands.flatMap((sub) => [sub.name(), ...sub.aliases()].map((name) => ({ sub, name })));
-  const choices = command.registeredArguments.flatMap(({ argChoices = [], description }) =>
-    argChoices.map((choice) => ({ name: choice, about: description })),
+  const places = command.registeredArguments.flatMap(({ argChoices = [], description }, place) =>
+    argChoices.length === 0 ? [] : [{ place, about: description, choices: argChoices }],
   );
   const own: Words = {
     path,
-    next: [...names.map(({ sub, name }) => ({ name, about: sub.description() })), ...choices],
+    subcommands: names.map(({ sub, name }) => ({ name, about: sub.description() })),
+    places,
     options: help.visibleOptions(command).flatMap(flagOf),
     names: command.registeredArguments.flatMap((argument) => namedBy(path, argument)),
   };
@@ -127,12 +129,24 @@ export function completionScript(shell: Shell, root: Command): string {
   return { bash, zsh, fish }[shell](root.name(), words);
 }
 
-const offer = (words: Words): string => [...words.next.map((one) => one.name), ...words.options.map((option) => option.flag)].join(' ');
+const offer = (words: Words): string =>
+  [...words.subcommands.map((sub) => sub.name), ...words.options.map((option) => option.flag)].join(' ');
 
-/** Follows the typed words down the tree, then offers what the command reached there knows. */
-function cases(words: readonly Words[], variable: string): string {
-  const paths = words.slice(1).map((entry) => `      "${entry.path}") ${variable}="$next" ;;`);
-  return paths.join('\n');
+/** Flags that are followed by their value, in any command. */
+const followed = (words: readonly Words[], between: string): string =>
+  [
+    ...new Set(
+      words.flatMap(({ options }) =>
+        options.flatMap(({ flag, short, valued: takes }) => (takes ? [flag, ...(short === undefined ? [] : [short])] : [])),
+      ),
+    ),
+  ].join(between);
+
+/** Follows the typed words down the tree, and counts the arguments behind them. Readline takes words apart at `=` and `:`. */
+function cases(words: readonly Words[]): string {
+  const paths = words.slice(1).map((entry) => `      "${entry.path}") at="$next" place=0 ;;`);
+  return `${paths.join('\n')}
+      *) case "$word" in -*|"="*|:*) ;; *) case "$before" in ${followed(words, '|')}|"="|:) ;; *) place=$((place + 1)) ;; esac ;; esac ;;`;
 }
 
 /** What stands behind a flag whose values are names, or choices of the command. */
@@ -152,12 +166,18 @@ ${choices.join('\n')}
   esac`;
 }
 
-/** What the arguments of a command name. */
+/** What the argument at this place may be, or names. */
 function named(words: readonly Words[]): string {
   const some = words
     .filter(({ names }) => names.length > 0)
     .map(({ path, names }) => `      "${path}") kinds="${[...new Set(names)].join(' ')}" ;;`);
-  return `    case "$at" in
+  const few = words.flatMap(({ path, places }) =>
+    places.map(({ place, choices }) => `      "${path} ${place}") choices="${choices.join(' ')}" ;;`),
+  );
+  return `    case "$at $place" in
+${few.join('\n')}
+    esac
+    case "$at" in
 ${some.join('\n')}
     esac`;
 }
@@ -178,7 +198,7 @@ _${name}_names() {
   done < <(for kind in $kinds; do ${name} names "$kind" -- "\${typed[@]}" 2>/dev/null; done)
 }
 _${name}_complete() {
-  local current="\${COMP_WORDS[COMP_CWORD]}" previous="\${COMP_WORDS[COMP_CWORD-1]}" at="${name}" word next i kinds="" choices=""
+  local current="\${COMP_WORDS[COMP_CWORD]}" previous="\${COMP_WORDS[COMP_CWORD-1]}" at="${name}" word next before="" place=0 i kinds="" choices=""
   # --city=d comes as three words.
   if [[ "$current" == = && "$previous" == -* ]]; then current=""
   elif [[ "$previous" == = ]] && ((COMP_CWORD > 2)) && [[ "\${COMP_WORDS[COMP_CWORD-2]}" == -* ]]; then previous="\${COMP_WORDS[COMP_CWORD-2]}"; fi
@@ -187,8 +207,9 @@ _${name}_complete() {
     word="\${COMP_WORDS[i]}"
     next="$at $word"
     case "$next" in
-${cases(words, 'at')}
+${cases(words)}
     esac
+    before="$word"
   done
 ${values(words)}
   local IFS=$' \\t\\n'
@@ -197,6 +218,7 @@ ${values(words)}
 ${unknown(words, 'return')}
   case "$current" in -*) ;; *)
 ${named(words)}
+    if [ -n "$choices" ]; then COMPREPLY=($(compgen -W "$choices" -- "$current")); return; fi
     if [ -n "$kinds" ]; then _${name}_names; return; fi
   ;; esac
   case "$at" in
@@ -210,7 +232,7 @@ complete -o default -F _${name}_complete ${name}
 function zsh(name: string, words: readonly Words[]): string {
   const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
   const described = (entry: Words): string =>
-    [...entry.next.map((one) => [one.name, one.about] as const), ...entry.options.map((o) => [o.flag, o.about] as const)]
+    [...entry.subcommands.map((s) => [s.name, s.about] as const), ...entry.options.map((o) => [o.flag, o.about] as const)]
       .map(([word, about]) => quoted(`${word}:${about}`))
       .join(' ');
   return `#compdef ${name}
@@ -224,14 +246,15 @@ _${name}_offer() {
   _describe '${name}' found
 }
 _${name}() {
-  local at="${name}" previous="\${words[CURRENT-1]}" word next i kinds="" choices=""
+  local at="${name}" previous="\${words[CURRENT-1]}" word next before="" place=0 i kinds="" choices=""
   local -a offered
   for ((i = 2; i < CURRENT; i++)); do
     word="\${words[i]}"
     next="$at $word"
     case "$next" in
-${cases(words, 'at')}
+${cases(words)}
     esac
+    before="$word"
   done
 ${values(words)}
   if [[ -n "$choices" ]]; then offered=(\${=choices}); _describe '${name}' offered; return; fi
@@ -239,6 +262,7 @@ ${values(words)}
 ${unknown(words, '_files; return')}
   if [[ "\${words[CURRENT]}" != -* ]]; then
 ${named(words)}
+    if [[ -n "$choices" ]]; then offered=(\${=choices}); _describe '${name}' offered; return; fi
     if [[ -n "$kinds" ]]; then _${name}_offer; return; fi
   fi
   case "$at" in
@@ -261,7 +285,11 @@ function fish(name: string, words: readonly Words[]): string {
       return `complete -c ${name} ${condition} -l ${flag.slice(2)}${short === undefined ? '' : ` -s ${short.slice(1)}`}${value} -d ${quoted(about)}`;
     };
     return [
-      ...entry.next.map((one) => `complete -c ${name} ${condition} -f -a ${one.name} -d ${quoted(one.about)}`),
+      ...entry.subcommands.map((sub) => `complete -c ${name} ${condition} -f -a ${sub.name} -d ${quoted(sub.about)}`),
+      ...entry.places.map(
+        ({ place, about, choices }) =>
+          `complete -c ${name} -n ${quoted(`__${name}_at ${entry.path} ${place}`)} -f -a ${quoted(choices.join(' '))} -d ${quoted(about)}`,
+      ),
       ...[...new Set(entry.names)].map((kind) => `complete -c ${name} ${condition} -f -a ${quoted(namesOf(kind))}`),
       ...entry.options.map(option),
     ];
@@ -269,6 +297,8 @@ function fish(name: string, words: readonly Words[]): string {
   return `# ${name} completion fish: ${name} completion fish > ~/.config/fish/completions/${name}.fish
 function __${name}_at
   set -l at ${name}
+  set -l place 0
+  set -l before
   for word in (commandline -opc)[2..]
     switch "$at $word"
       case ${words
@@ -276,9 +306,15 @@ function __${name}_at
         .map((entry) => quoted(entry.path))
         .join(' ')}
         set at "$at $word"
+        set place 0
+      case '*'
+        if not string match -q -- '-*' "$word"; and not contains -- "$before" ${followed(words, ' ')}
+          set place (math $place + 1)
+        end
     end
+    set before "$word"
   end
-  test "$at" = "$argv"
+  test "$at" = "$argv"; or test "$at $place" = "$argv"
 end
 ${lines.join('\n')}
 `;

@@ -532,6 +532,12 @@ describe('completion', () => {
     expect(offered('svc config va')).toEqual(['validate']);
     expect(offered('svc completion ')).toEqual(expect.arrayContaining(['bash', 'zsh', 'fish']));
     expect(offered('svc patch show pr')).toEqual(['provider']);
+    // Guard: what an argument may be is offered at its place alone.
+    for (const line of ['svc patch show --city alpha ', 'svc --api http://x patch -c alpha show --city = alpha ', 'svc patch show '])
+      expect(offered(line)).toEqual(expect.arrayContaining(['agent', 'rig', 'provider']));
+    for (const line of ['svc patch show agent pr', 'svc patch show --city alpha agent pr', 'svc completion bash z'])
+      expect(offered(line)).toEqual(['']);
+    expect(offered('svc patch show agent core --js')).toEqual(['--json']);
     expect(offered('svc rig create web --git')).toEqual(['--git-url']);
     expect(offered('svc patch set agent x --wo')).toEqual(['--work-dir']);
     expect(offered('svc pack add x --ver')).toEqual(['--version']);
@@ -576,8 +582,12 @@ describe('completion', () => {
   it('knows zsh and fish', async () => {
     expect((await svc(['completion', 'zsh'])).io.stdout).toMatch(/^#compdef svc\n/);
     expect((await svc(['completion', 'fish'])).io.stdout).toContain("complete -c svc -n '__svc_at svc city' -f -a create");
-    expect((await svc(['completion', 'zsh'])).io.stdout).toContain(
-      `"svc completion") offered=('bash:your shell' 'zsh:your shell' 'fish:your shell' `,
+    // It takes a bare `=` for the path of a command.
+    expect((await svc(['completion', 'zsh'])).io.stdout).not.toContain('|=');
+    for (const shell of ['bash', 'zsh'])
+      expect((await svc(['completion', shell])).io.stdout).toContain(`"svc completion 0") choices="bash zsh fish" ;;`);
+    expect((await svc(['completion', 'fish'])).io.stdout).toContain(
+      "complete -c svc -n '__svc_at svc completion 0' -f -a 'bash zsh fish' -d 'your shell'",
     );
   });
 });

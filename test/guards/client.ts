@@ -860,6 +860,14 @@ export const CLIENT: readonly Guard[] = [
     name: 'sends no line behind one',
   },
   {
+    guard: 'What an argument may be is offered at its place alone.',
+    file: 'src/cli/completion.ts',
+    find: 'place=$((place + 1))',
+    replace: 'place=0',
+    test: 'src/cli/program.spec.ts',
+    name: 'is a script that bash understands',
+  },
+  {
     guard: 'Who asks for help runs nothing.',
     file: 'src/cli/cli.ts',
     find: 'return { asked: namesOf(at), line: [word] };',
