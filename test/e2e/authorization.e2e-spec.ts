@@ -19,7 +19,8 @@ import { makeWork, workPath, type WorkExamples } from '../support/work-examples.
 const { operations } = contract();
 const isPublic = (o: DocumentedOperation): boolean => o.definition.security?.length === 0;
 const GUARDED = operations.filter((o) => !isPublic(o));
-const MUTATIONS = GUARDED.filter((o) => o.method !== 'GET');
+/** What the front door asks a right for: what changes something, and reads that take from others what they give away. */
+const MUTATIONS = GUARDED.filter((o) => o.method !== 'GET' || CLAIMS.has(o.id));
 const target = (o: DocumentedOperation, city: string): string => workPath(o.path, city, examples, o.method);
 const bodyOf = (o: DocumentedOperation): object | undefined => fittingBody(o, examples, BODIES);
 const BODIES = { 'register-city': { dir: 'secret' } };
@@ -28,8 +29,10 @@ const SECRET = 'secret';
 const FORMER = 'former';
 const ABSENT = 'absent';
 const RIGHTS = ['operate', 'configure', 'commands'];
+/** Each with one right and no more, for a city that is not there: what is asked of the right comes before what is looked for. */
+const ONLY = [...RIGHTS, 'audit'];
 /** What reads may need beside a key. */
-const READING = ['read', 'audit', 'administer'];
+const READING = ['read', 'audit', 'all-cities', 'administer'];
 /** What the document says that a key needs. */
 const needOf = ({ definition }: DocumentedOperation): string | undefined =>
   (definition.security as readonly { apiKey?: readonly string[] }[] | undefined)?.[0]?.apiKey?.[0];
@@ -56,6 +59,7 @@ beforeAll(async () => {
   await key('root', { scope: 'write' });
   await key('reader', { scope: 'read' });
   for (const right of RIGHTS) await key(`all but ${right}`, { scope: 'read', rights: RIGHTS.filter((each) => each !== right) });
+  for (const right of ONLY) await key(`only ${right}`, { scope: 'read', rights: [right], cities: ['nowhere'] });
   await key('mine', { scope: 'write', cities: ['mine'] });
   await key('mine-reader', { scope: 'read', cities: ['mine'] });
   await key('nothing', { scope: 'write', cities: ['nowhere'] });
@@ -90,7 +94,10 @@ describe('a key of scope read', () => {
   it('reads everything but keys and who did what', async () => {
     for (const operation of GUARDED.filter((o) => o.method === 'GET' && !o.path.endsWith('/stream'))) {
       const reply = await as('reader', 1).get(target(operation, SECRET));
-      expect({ id: operation.id, status: reply.status }).toEqual({ id: operation.id, status: needOf(operation) === 'read' ? 200 : 403 });
+      expect({ id: operation.id, status: reply.status }).toEqual({
+        id: operation.id,
+        status: ['read', 'all-cities'].includes(needOf(operation)!) ? 200 : 403,
+      });
     }
   });
 });
@@ -193,13 +200,49 @@ describe('a key of some rights', () => {
     );
   });
 
+  it.each(ONLY)('is let in with %s, and no more, where a key needs that', async (right) => {
+    const judged = GUARDED.filter((o) => needOf(o) === right && !(o.method === 'GET' && o.path.endsWith('/stream') && !CLAIMS.has(o.id)));
+    expect(judged.length).toBeGreaterThan(0);
+    await witness.unchangedBy(() =>
+      Promise.all(
+        judged.map(async (operation) => {
+          const reply = await as(`only ${right}`).send(operation.method, target(operation, 'mine'), bodyOf(operation));
+          expect({ id: operation.id, detail: reply.body?.detail }).not.toMatchObject({
+            detail: expect.stringMatching(/lacks the right|may only read|may not say/),
+          });
+        }),
+      ),
+    );
+  });
+
+  it.each(ONLY)('is told of what it lacks where a key needs another right than %s', async (right) => {
+    const others = GUARDED.filter((o) => ONLY.includes(needOf(o)!) && needOf(o) !== right);
+    expect(others.length).toBeGreaterThan(3);
+    await Promise.all(
+      others.map(async (operation) => {
+        const path = target(operation, 'mine');
+        const reply = await as(`only ${right}`).send(operation.method, path, bodyOf(operation));
+        expectRefusal(reply, path, { status: 403, detail: `forbidden: the API key lacks the right "${needOf(operation)}"` });
+      }),
+    );
+  });
+
+  it('reads what is of all cities only where it is limited to none', async () => {
+    const reads = GUARDED.filter((o) => o.method === 'GET' && !o.path.includes('{') && ['all-cities', 'administer'].includes(needOf(o)!));
+    expect(reads.map(({ id }) => id).toSorted()).toEqual(['list-keys', 'list-runners']);
+    for (const { path } of reads) {
+      expect((await as('mine').get(path)).status).toBe(403);
+      expect((await as('root').get(path)).status).toBe(200);
+    }
+  });
+
   it('may not say what is run, nor manage keys, without the right to', async () => {
-    const says = [
-      ['POST', '/v0/city', { dir: 'more', provider: 'loopback', start_command: 'sh' }],
-      ['PUT', '/v0/city/mine/patches/agents', { name: 'mayor', env: { LD_PRELOAD: '/x' } }],
-    ] as const;
-    for (const [method, path, body] of says) {
-      const reply = await witness.unchangedBy(() => as('all but commands').send(method, path, body));
+    const says = MUTATIONS.flatMap((o) => (o.definition['x-commands'] ?? []).map((member) => ({ operation: o, member })));
+    expect(says.map(({ member }) => member).toSorted()).toEqual(['env', 'network', 'start_command']);
+    for (const { operation, member } of says) {
+      const path = target(operation, 'mine');
+      const body = { ...bodyOf(operation), [member]: 'sh' };
+      const reply = await witness.unchangedBy(() => as('all but commands').send(operation.method, path, body));
       expectRefusal(reply, path, { status: 403, detail: /^forbidden: the API key may not say what is run/ });
     }
     for (const right of RIGHTS) {

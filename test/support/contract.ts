@@ -57,6 +57,7 @@ export interface ParameterObject {
 export interface OperationObject {
   readonly operationId: string;
   readonly security?: readonly unknown[];
+  readonly 'x-commands'?: readonly string[];
   readonly parameters?: readonly ParameterObject[];
   readonly requestBody?: { readonly content: Readonly<Record<string, MediaType>> };
   readonly responses: Readonly<Record<string, ResponseObject>>;

@@ -249,10 +249,10 @@ export class Gate {
   }
 }
 
-/** Why a key may not use an operation that changes something. Who manages keys is for their room to say. */
+/** Why a key may not use an operation that changes something. What is for keys of all cities is for its room to say. */
 function lacking(principal: Principal, { needs }: OperationSpec): string | undefined {
   if (principal.scope !== 'write' && (principal.rights ?? []).length === 0) return 'the API key may only read';
-  if (needs === undefined || needs === 'administer' || may(principal, needs)) return undefined;
+  if (needs === undefined || needs === 'all-cities' || needs === 'administer' || may(principal, needs)) return undefined;
   return `the API key lacks the right "${needs}"`;
 }
 

@@ -54,6 +54,9 @@ const HEADERS: Readonly<Record<ResponseHeader, Headers[string]>> = {
 /** Carries the example of a body until the document is built: the builder makes the body from @Body alone. */
 export const BODY_EXAMPLE = 'x-body-example';
 
+/** The members of the body with which a key needs the right to say what is run, too. */
+const COMMANDS = 'x-commands';
+
 /** The scheme by which the header of changes is told: it goes with all of them, so that it is no parameter of each. */
 export const CHANGE_SCHEME = 'change';
 
@@ -66,11 +69,13 @@ export interface DocumentedRoute {
 
 /** The decorators that document `spec`. */
 export function documentation(spec: OperationSpec, route: DocumentedRoute): MethodDecorator {
-  const { id: operationId, summary, description } = spec;
+  const { id: operationId, summary, commands = [] } = spec;
+  const description = [spec.description, withCommands(commands)].filter((part) => part !== undefined).join(' ') || undefined;
   return applyDecorators(
     ApiOperation({ operationId, summary, description, security: security(spec, route.mutation) }),
     ApiExtension('x-name', spec.name ?? operationId),
     ApiTags(spec.tag ?? route.tag),
+    ...(commands.length === 0 ? [] : [ApiExtension(COMMANDS, commands)]),
     ...(spec.consumes === undefined ? [] : [ApiConsumes(spec.consumes)]),
     ...(spec.example === undefined ? [] : [ApiExtension(BODY_EXAMPLE, spec.example)]),
     ...pathParameters(route),
@@ -108,6 +113,9 @@ function queryParameters({ parameters }: DocumentedRoute): MethodDecorator[] {
     );
   });
 }
+
+const withCommands = (members: readonly string[]): string | undefined =>
+  members.length === 0 ? undefined : `With ${members.map((name) => `\`${name}\``).join(' or ')} a key needs the right \`commands\` too.`;
 
 /** A key where the server asks for one, and for what changes something the header of changes. */
 function security(spec: OperationSpec, mutation: boolean): Record<string, string[]>[] {

@@ -22,6 +22,9 @@ export type ResponseHeader =
   | 'SVC-Session-Status'
   | 'SVC-Agent-Status';
 
+/** What a key must be: with one right, good in all cities, or both with every right. */
+export type Need = Right | 'all-cities' | 'administer';
+
 /** The contract entry of a route: what the document says and what the front door has to know. */
 export interface OperationSpec {
   /** The contract's operation id, unique; for what is ours a name that can be read. */
@@ -49,8 +52,8 @@ export interface OperationSpec {
   /** What it can fail with beyond what every operation can. */
   readonly problems?: readonly ProblemName[];
   readonly headers?: readonly ResponseHeader[];
-  /** What a key must be allowed for it; a read needs nothing but a key. `administer`: every right, in every city. */
-  readonly needs?: Right | 'administer';
+  /** What a key must be allowed for it; most reads need nothing but a key. */
+  readonly needs?: Need;
   /** A read that takes what it gives away from others: the front door asks of it what it asks of a change. */
   readonly claims?: boolean;
   /** Members of the body by which it says what is run: with one of them, the key needs `commands` too. */

@@ -92,7 +92,8 @@ function base(): Omit<OpenAPIObject, 'paths'> {
       scheme: 'bearer',
       description:
         'An API key, `svc_…`. Needed only when the server runs with SVC_AUTH=keys. What an operation needs of it stands beside it: nothing ' +
-        'more (`read`), one of its rights (`operate`, `configure`, `commands`), or all of them in every city (`administer`).',
+        'more (`read`), one of its rights (`operate`, `configure`, `commands`, `audit`), to be limited to no cities (`all-cities`), or that and ' +
+        'every right (`administer`). `x-commands` names the members of a body with which it needs `commands` too.',
     })
     .addApiKey(
       {

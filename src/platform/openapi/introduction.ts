@@ -6,7 +6,8 @@ how-to pages, and every key, event, error and command.
 
 Without keys (\`SVC_AUTH=off\`, the default of a server that listens to its own host only) everybody may do everything. With \`SVC_AUTH=keys\` a
 request shows a key: \`Authorization: Bearer svc_…\`. What an operation needs of it stands beside it: nothing more than a key (\`read\`), one of its
-rights (\`operate\`, \`configure\`, \`commands\`, \`audit\`), or all of them in every city (\`administer\`).
+rights (\`operate\`, \`configure\`, \`commands\`, \`audit\`), to be limited to no cities (\`all-cities\`), or that and every right (\`administer\`).
+\`x-commands\` names the members of a body with which it needs \`commands\` too.
 
 **Every request that changes something carries the header \`X-SVC-Request\`**, with any value: a page of another site cannot send it. So does a read
 that takes what it gives away. It is the security scheme \`change\` here, so that a client sets it once.

@@ -15,6 +15,7 @@ export class RunnerListController {
 
   @Operation({
     id: 'list-runners',
+    needs: 'all-cities',
     plannedOnce: true,
     summary: 'List runners',
     description: 'An addition: the worker processes that run agents, with what they hold. Not for keys that are limited to cities.',
