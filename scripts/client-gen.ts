@@ -1,9 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 
 /**
- * The second half of `npm run client:gen`: which operations of the document take an idempotency key, what lists call their items, and which
- * types of events there are. Types are gone when a program runs, and the client has to know which calls it may repeat, what of an answer is a
- * page, and what is a slip.
+ * The second half of `npm run client:gen`: which operations of the document take an idempotency key, what lists call their items, which
+ * types of events there are, and what a key needs. Types are gone when a program runs, and the client has to know which calls it may repeat,
+ * what of an answer is a page, and what is a slip; the page, what it can offer.
  */
 interface Parameter {
   readonly in?: string;
@@ -18,6 +18,9 @@ interface Schema {
   readonly discriminator?: { readonly mapping: Readonly<Record<string, string>> };
 }
 interface Operation {
+  readonly 'x-name': string;
+  readonly 'x-commands'?: readonly string[];
+  readonly security: readonly { readonly apiKey?: readonly string[] }[];
   readonly parameters?: readonly Parameter[];
   readonly responses?: Readonly<Record<string, { readonly content?: Readonly<Record<string, { readonly schema: Schema }>> }>>;
 }
@@ -90,4 +93,22 @@ writeFileSync(
 export const EVENT_TYPES: readonly string[] = [
 ${types.map((type) => `  '${type}',\n`).join('')}];
 `,
+);
+
+const camel = (text: string): string => text.replace(/[-_](\w)/g, (_, letter: string) => letter.toUpperCase());
+/** One constant each, so that a build takes only those that are asked for. */
+const needs = Object.values(paths)
+  .flatMap((methods) => Object.values(methods))
+  .flatMap(({ 'x-name': name, 'x-commands': members = [], security }) => {
+    const need = security[0]?.apiKey?.[0] ?? 'read';
+    return [...(need === 'read' ? [] : [[camel(name), need]]), ...members.map((member) => [camel(`${name}-with-${member}`), 'commands'])];
+  })
+  .map(([name, need]) => `export const ${name} = '${need}';\n`)
+  .sort();
+if (needs.length === 0) throw new Error('no operation needs more than a key: is this the document?');
+
+writeFileSync(
+  new URL('ui/src/api/needs.gen.ts', root),
+  `/** Made by \`npm run client:gen\`: what a key needs for each operation that is not for all who may read, and for members that say what is run. */
+${needs.join('')}`,
 );

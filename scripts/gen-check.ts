@@ -11,7 +11,16 @@ const GENERATORS: readonly (readonly [script: string, files: readonly string[]])
   ['db:gen', ['db/schema.sql', 'src/platform/database/schema.gen.ts']],
   ['openapi:gen', ['openapi/openapi.json']],
   ['schemas:gen', ['openapi/events.schema.json']],
-  ['client:gen', ['src/client/api.gen.ts', 'src/client/keyed.gen.ts', 'src/client/lists.gen.ts', 'src/cli/events/types.gen.ts']],
+  [
+    'client:gen',
+    [
+      'src/client/api.gen.ts',
+      'src/client/keyed.gen.ts',
+      'src/client/lists.gen.ts',
+      'src/cli/events/types.gen.ts',
+      'ui/src/api/needs.gen.ts',
+    ],
+  ],
   ['docs:gen', ['docs/reference', 'schemas']],
   ['lock:gen', ['package-lock.json']],
 ];

@@ -25,6 +25,8 @@ export default defineConfig({
     emptyOutDir: true,
     license: true,
     rolldownOptions: {
+      // What a key needs for an operation is a word where it is asked for, and nothing in the first load.
+      optimization: { inlineConst: { mode: 'all', pass: 1 } },
       // On a machine that is busy a build takes its time: that is no fault of a plugin.
       checks: { bundlerTimings: false },
       // What the shell and the inbox need is one file: a first load of few requests. What views have in common is a second one, that comes with

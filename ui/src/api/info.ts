@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from 'react';
+import { lackOf, type Need } from '../lib/may.js';
 import { hub } from '../live/hub.js';
 import { get, onUnauthorized, Refusal } from './client.js';
 import { keyNow, onKeyChange } from './key.js';
@@ -74,15 +75,18 @@ export const useSigning = (): Signing =>
     () => signing,
   );
 
+/** Undefined until it is known. */
+export function useCaller(): Info['caller'] | undefined {
+  const now = useSigning();
+  return now.kind === 'in' ? now.info.caller : undefined;
+}
+
 /** Whether the service is of another release by now than it was when this page was opened. */
 export const isNewer = (now: Signing): boolean => now.kind === 'in' && version !== undefined && now.info.version !== version;
 
-type Right = Info['caller']['rights'][number];
-
-/** Why something cannot be done with this key here; undefined when it can. */
-export function useForbidden(right: Right): string | undefined {
+/** Why something cannot be changed with this key here; undefined when it can. @param needs of each operation that it takes */
+export function useForbidden(...needs: readonly Need[]): string | undefined {
   const now = useSigning();
   if (now.kind !== 'in') return 'not signed in';
-  if (now.info.read_only) return 'the service is read only';
-  return now.info.caller.rights.includes(right) ? undefined : `this key lacks the right “${right}”`;
+  return now.info.read_only ? 'the service is read only' : lackOf(now.info.caller, needs);
 }

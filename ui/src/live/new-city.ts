@@ -1,11 +1,12 @@
 import { useSyncExternalStore } from 'react';
 import { useForbidden, useSigning } from '../api/info.js';
+import * as needs from '../api/needs.gen.js';
 import { cities } from './supervisor.js';
 
 /** Why no city can be made with this key: one that is limited to cities makes these only, and all of them are there. */
 export function useNoNewCity(): string | undefined {
   const now = useSigning();
-  const not = useForbidden('configure');
+  const not = useForbidden(needs.createCity);
   const { rows, phase } = useSyncExternalStore(cities.subscribe, cities.snapshot);
   const own = now.kind === 'in' ? now.info.caller.cities : null;
   if (not !== undefined || own === null) return not;

@@ -1,6 +1,7 @@
 import { useEffect, useMemo, useRef, useState, type ReactNode } from 'react';
 import { newKey } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
+import * as needs from '../api/needs.gen.js';
 import type { Ask } from '../api/types.js';
 import { sameCall } from '../lib/alike.js';
 import { onceMore, whyUntold, type Call } from '../lib/approve.js';
@@ -56,7 +57,7 @@ export function Alike({ asks: given, onClose }: Props): ReactNode {
   const [call, setCall] = useState<Call>();
   const [armed, setArmed] = useState<{ readonly action: string; readonly why: string; readonly at: number }>();
   const keys = useRef(new Map<string, string>());
-  const forbidden = useForbidden('operate');
+  const forbidden = useForbidden(needs.respondSession);
   const tell = (ask: Ask, is: Known): void => setKnown((before) => new Map(before).set(idOf(ask), is));
   useEffect(() => {
     let gone = false;

@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router';
 import { useCallback, useEffect, useRef, useState, type ReactNode } from 'react';
 import { inCity, newKey, part, post, Refusal } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
+import * as needs from '../api/needs.gen.js';
 import type { Ask } from '../api/types.js';
 import { onceMore, whyUntold, type Call } from '../lib/approve.js';
 import { isTooSoon } from '../lib/held.js';
@@ -75,7 +76,7 @@ export function AskCard({ ask, focused, onFocus, moves, bare = false, also }: Ca
     unread,
   } = useEnds();
   const { detail, again } = useCall(ask, useSeen(card, focused || bare));
-  const forbidden = useForbidden('operate');
+  const forbidden = useForbidden(needs.respondSession);
   const choices = ask.choices ?? [];
   const not = forbidden ?? (detail.kind === 'known' ? undefined : 'what it would do is not read yet');
 

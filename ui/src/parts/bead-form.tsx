@@ -1,6 +1,7 @@
 import { useState, type ReactNode } from 'react';
 import { inCity, part, post, Refusal } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
+import * as needs from '../api/needs.gen.js';
 import type { Bead } from '../api/types.js';
 import { labelLines, labelsOf } from '../lib/labels.js';
 import { useWishes } from '../lib/wishes.js';
@@ -25,7 +26,7 @@ export function BeadForm({ city, bead, onDone, onCancel }: Props): ReactNode {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
   const wishes = useWishes();
-  const not = useForbidden('operate');
+  const not = useForbidden(needs.createBead, needs.updateBeadByPost);
   /** What it was when the form was opened: changes are made on that, unless somebody says otherwise. */
   const [base] = useState(bead);
   const [attempt, setAttempt] = useState(0);

@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
 import { inCity, part, post, Refusal, request } from '../api/client.js';
 import { useForbidden, useSigning } from '../api/info.js';
+import * as needs from '../api/needs.gen.js';
 import type { Bead } from '../api/types.js';
 import { useKeys } from '../lib/keys.js';
 import { visible } from '../lib/text.js';
@@ -34,7 +35,18 @@ export function BeadPane({ city, id, known, onClose, children }: Props): ReactNo
   const names = useAgentNames(city, dialog === 'assign' || dialog === 'claim');
   const signing = useSigning();
   const [undo, setUndo] = useState(false);
-  const not = useForbidden('operate');
+  const not = useForbidden(
+    needs.updateBeadByPost,
+    needs.closeBead,
+    needs.reopenBead,
+    needs.assignBead,
+    needs.claimBead,
+    needs.releaseBead,
+    needs.deleteBead,
+    needs.addBeadDependency,
+    needs.removeBeadDependency,
+    needs.sling,
+  );
   const path = inCity(city, `bead/${part(id)}`);
   const act = (work: Promise<unknown>): Promise<boolean> => {
     setFailed(undefined);

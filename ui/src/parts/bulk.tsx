@@ -1,6 +1,7 @@
 import { useState, type ReactNode } from 'react';
 import { inCity, newKey, part, post, request } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
+import * as needs from '../api/needs.gen.js';
 import type { Bead } from '../api/types.js';
 import { counted } from '../lib/counted.js';
 import { useKeys } from '../lib/keys.js';
@@ -27,7 +28,7 @@ function BulkBar({ city, beads, onClear }: Props): ReactNode {
   /** Those that it was begun for: what is closed may leave the list meanwhile. */
   const [ended, setEnded] = useState<{ readonly count: number; readonly of: number }>();
   const [failures, setFailures] = useState<Outcome<Bead>['failed']>([]);
-  const not = useForbidden('operate');
+  const not = useForbidden(needs.closeBead, needs.reopenBead, needs.addBeadLabels, needs.removeBeadLabel, needs.assignBead, needs.sling);
   const names = useAgentNames(city, ask === 'assign');
   const path = (bead: Bead): string => inCity(city, `bead/${part(bead.id)}`);
   const some = (count: number): string => counted(count, 'bead');

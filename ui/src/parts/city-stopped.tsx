@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router';
 import { createContext, useContext, useLayoutEffect, useRef, useState, useSyncExternalStore, type ReactNode } from 'react';
 import { inCity, newKey, post } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
+import * as needs from '../api/needs.gen.js';
 import type { City } from '../api/types.js';
 import { useStreamState } from '../app/connection.js';
 import { Instead } from '../lib/keys.js';
@@ -86,7 +87,7 @@ const StoppedBelow = ({ city }: { city: string }): ReactNode => (
 
 function StartIt({ city }: { city: string }): ReactNode {
   const [error, setError] = useState<unknown>();
-  const not = useForbidden('operate');
+  const not = useForbidden(needs.startCity);
   const start = (): void => {
     setError(undefined);
     post<{ request_id: string }>(inCity(city, 'start'), undefined, { idempotencyKey: newKey() })

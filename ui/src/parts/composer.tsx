@@ -1,6 +1,7 @@
 import { useRef, useState, useSyncExternalStore, type ReactNode } from 'react';
 import { inCity, part, post } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
+import * as needs from '../api/needs.gen.js';
 import type { Schemas } from '../api/types.js';
 import { follow, whyOf } from '../live/operations.js';
 import { outbox } from '../live/outbox.js';
@@ -22,7 +23,7 @@ export function Composer({ city, id, capabilities, onAccepted }: Props): ReactNo
   const { text, waiting, error } = useSyncExternalStore(outbox.subscribe, () => outbox.of(name));
   const [intent, setIntent] = useState<Intent>('default');
   const box = useRef<HTMLTextAreaElement>(null);
-  const not = useForbidden('operate');
+  const not = useForbidden(needs.submitSession);
   const choice = capabilities?.supports_follow_up === true || capabilities?.supports_interrupt_now === true;
   const send = async (): Promise<void> => {
     if (text.trim() === '' || not !== undefined) return;

@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
 import { get, inCity, newKey, part, post } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
+import * as needs from '../api/needs.gen.js';
 import type { Schemas } from '../api/types.js';
 import { counted } from '../lib/counted.js';
 import { useKeys } from '../lib/keys.js';
@@ -34,7 +35,7 @@ export function ConvoyPane({ city, id, onClose }: Props): ReactNode {
   );
   const { failed, busy, act } = useActing(again);
   const [dialog, setDialog] = useState<'add' | 'close' | 'land'>();
-  const not = useForbidden('operate');
+  const not = useForbidden(needs.addToConvoy, needs.removeFromConvoy, needs.landConvoy, needs.closeConvoy, needs.reopenBead);
   const convoy = data?.convoy;
   const closed = convoy?.status === 'closed';
   useKeys(

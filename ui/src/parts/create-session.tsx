@@ -2,6 +2,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { useEffect, useState, type ReactNode } from 'react';
 import { get, inCity, post } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
+import * as needs from '../api/needs.gen.js';
 import type { Schemas } from '../api/types.js';
 import { startable } from '../lib/agent-start.js';
 import { useHere } from '../lib/here.js';
@@ -42,7 +43,7 @@ export function CreateSession({ city, onCancel }: { city: string; onCancel: () =
   const wishes = useWishes();
   const navigate = useNavigate();
   const here = useHere();
-  const not = useForbidden('operate');
+  const not = useForbidden(needs.createSession);
   const value = chosen ?? (candidates?.[0] === undefined ? '' : `${candidates[0][0]} ${candidates[0][1]}`);
   const create = async (): Promise<void> => {
     // Its keys send the form also while its button waits.

@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { get, inCity, part, post } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
+import * as needs from '../api/needs.gen.js';
 import type { Schemas } from '../api/types.js';
 import { visible } from '../lib/text.js';
 import { kinds, useCityRead } from '../live/use-read.js';
@@ -32,7 +33,7 @@ export function DriftCard({ city }: { city: string }): ReactNode {
     kinds('session.', 'config.', 'agent.'),
   );
   const { failed, busy, act } = useActing(again);
-  const not = useForbidden('operate');
+  const not = useForbidden(needs.acceptSessionDrift);
   const rows = (data?.items ?? []).filter(({ next }) => next !== 'accepted');
   if (failed !== undefined || error !== undefined) return <Problem error={failed ?? error} onRetry={again} />;
   if (rows.length === 0) return null;

@@ -1,6 +1,7 @@
 import { useEffect, useState, type ReactNode } from 'react';
 import { get, inCity, post, request } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
+import * as needs from '../api/needs.gen.js';
 import type { Schemas } from '../api/types.js';
 import { useWishes } from '../lib/wishes.js';
 import { useAgentNames } from '../live/agents.js';
@@ -26,7 +27,7 @@ export function MailForm({ city, to: first, onDone, onCancel }: Props): ReactNod
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
   const wishes = useWishes();
-  const not = useForbidden('operate');
+  const not = useForbidden(needs.sendMail, needs.broadcastMail);
   const send = (): void => {
     // Its keys send the form also while its button waits.
     if (busy) return;
@@ -128,7 +129,7 @@ export function MailSettingsForm({ city, onDone }: { city: string; onDone: () =>
   const [now, setNow] = useState<string | null>();
   const [keep, setKeep] = useState('');
   const [error, setError] = useState<unknown>();
-  const not = useForbidden('configure');
+  const not = useForbidden(needs.setMailSettings);
   const path = inCity(city, 'mail/settings');
   useEffect(() => {
     const stop = new AbortController();

@@ -1,6 +1,7 @@
 import { useRef, useSyncExternalStore, type ReactNode } from 'react';
 import { get, inCity, part, post } from '../api/client.js';
 import { useForbidden, useSigning } from '../api/info.js';
+import * as needs from '../api/needs.gen.js';
 import type { Schemas } from '../api/types.js';
 import { useKeys } from '../lib/keys.js';
 import { visible } from '../lib/text.js';
@@ -54,7 +55,7 @@ export function MailThread({ city, id, agents, known, archived, onClose, onArchi
   const { text: body } = useSyncExternalStore(outbox.subscribe, () => outbox.of(draft));
   const { failed, busy, act } = useActing(again);
   const box = useRef<HTMLTextAreaElement>(null);
-  const not = useForbidden('operate');
+  const not = useForbidden(needs.replyMail, needs.markMailRead, needs.markMailUnread, needs.archiveMail);
   const signing = useSigning();
   const me = signing.kind === 'in' ? signing.info.caller.name : undefined;
   const inBox = (one: Letter): boolean => read?.letters.some((other) => other.id === one.id) === true;

@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
 import { inCity, part, post } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
+import * as needs from '../api/needs.gen.js';
 import type { Schemas } from '../api/types.js';
 import { useNow } from '../lib/clock.js';
 import { serviceClock } from '../lib/service-clock.js';
@@ -57,7 +58,7 @@ interface SwitchProps {
 /** Whether it is fired by itself. */
 export function OrderSwitch({ city, order: { scoped_name: name, enabled }, onDone }: SwitchProps): ReactNode {
   const { failed, busy, act } = useActing(onDone);
-  const not = useForbidden('configure');
+  const not = useForbidden(needs.enableOrder, needs.disableOrder);
   const set = (on: boolean): Promise<unknown> => post(inCity(city, `order/${part(name)}/${on ? 'enable' : 'disable'}`));
   return (
     <>

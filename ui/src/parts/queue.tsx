@@ -1,6 +1,7 @@
 import { useState, type ReactNode } from 'react';
 import { get, inCity, part, post, request } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
+import * as needs from '../api/needs.gen.js';
 import type { LoggedEvent, Schemas } from '../api/types.js';
 import { serviceClock } from '../lib/service-clock.js';
 import { visible } from '../lib/text.js';
@@ -40,7 +41,7 @@ interface Props {
 export function Queue({ city, id, queue }: Props): ReactNode {
   const { failed, busy, act } = useActing(queue.again);
   const wishes = useWishes();
-  const not = useForbidden('operate');
+  const not = useForbidden(needs.sendSessionMessage, needs.cancelSessionMessage);
   const path = inCity(city, `session/${part(id)}/messages`);
   // It stays unconfirmed when it was sent again, which is another message: once is enough.
   const [sent, setSent] = useState<ReadonlySet<string>>(new Set());

@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router';
 import { useEffect, useState, type ReactNode } from 'react';
 import { get, inCity, newKey, part, post, request } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
+import * as needs from '../api/needs.gen.js';
 import type { Schemas, Session } from '../api/types.js';
 import { done } from '../live/undo.js';
 import { useActing } from './acting.js';
@@ -56,7 +57,15 @@ export function SessionActions({ city, session, onClose }: Props): ReactNode {
   const [mode, setMode] = useState(now);
   const [danger, setDanger] = useState<Dangerous>();
   const { failed, busy, act } = useActing();
-  const not = useForbidden('operate');
+  const not = useForbidden(
+    needs.updateSession,
+    needs.setSessionPermissionMode,
+    needs.suspendSession,
+    needs.wakeSession,
+    needs.drainSession,
+    needs.killSession,
+    needs.resetSession,
+  );
   const path = inCity(city, `session/${part(id)}`);
   const closed = session.state === 'closed';
   const renamed = name.trim() !== title;

@@ -1,6 +1,7 @@
 import { useEffect, useState, type ReactNode } from 'react';
 import { get, inCity, post } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
+import * as needs from '../api/needs.gen.js';
 import type { Schemas } from '../api/types.js';
 import { useWishes } from '../lib/wishes.js';
 import { useAgentNames } from '../live/agents.js';
@@ -71,7 +72,7 @@ export function SlingForm({
   const missing =
     formula?.var_defs.some(({ name, required, default: value }) => required === true && value === undefined && (vars[name] ?? '') === '') ??
     false;
-  const not = useForbidden('operate');
+  const not = useForbidden(needs.sling);
   return (
     <form
       className="flex flex-col gap-4"

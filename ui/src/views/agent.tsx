@@ -2,6 +2,7 @@ import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { useState, type ReactNode } from 'react';
 import { get, inCity, post, request } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
+import * as needs from '../api/needs.gen.js';
 import type { LoggedEvent, Schemas } from '../api/types.js';
 import { agentPath } from '../lib/agent-path.js';
 import { startOf, startWords } from '../lib/agent-start.js';
@@ -54,8 +55,8 @@ export function AgentPage(): ReactNode {
   const wishes = useWishes();
   const here = useHere();
   const [deleting, setDeleting] = useState(false);
-  const not = useForbidden('operate');
-  const configure = useForbidden('configure');
+  const not = useForbidden(needs.actOnAgent, needs.actOnRigAgent, needs.createSession);
+  const configure = useForbidden(needs.deleteAgent, needs.deleteRigAgent);
   const switched = agent === undefined ? name : switchOf(agent);
   const suspend = (suspended: boolean): void =>
     act(

@@ -2,6 +2,7 @@ import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { useMemo, useRef, useState, type ReactNode } from 'react';
 import { get, inCity, post } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
+import * as needs from '../api/needs.gen.js';
 import type { Schemas } from '../api/types.js';
 import { agentPath } from '../lib/agent-path.js';
 import { switchOf, switchWords } from '../lib/agent-switch.js';
@@ -43,8 +44,8 @@ export function Agents(): ReactNode {
     );
   }, [all, q]);
   const { failed, busy, act } = useActing(again);
-  const not = useForbidden('operate');
-  const configure = useForbidden('configure');
+  const not = useForbidden(needs.actOnAgent, needs.actOnRigAgent);
+  const configure = useForbidden(needs.createAgent);
   const create = (on: boolean): void =>
     void navigate({ search: ({ new: _, ...rest }) => (on ? { ...rest, new: '1' } : rest), replace: true });
   const { drawn, left, more } = useDrawn(rows);
@@ -197,7 +198,7 @@ function AgentForm({ city, onDone, onCancel }: FormProps): ReactNode {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
   const wishes = useWishes();
-  const not = useForbidden('configure');
+  const not = useForbidden(needs.createAgent);
   const save = (): void => {
     setBusy(true);
     setError(undefined);

@@ -1,6 +1,7 @@
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { memo, useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore, type ReactNode } from 'react';
 import { useForbidden } from '../api/info.js';
+import * as needs from '../api/needs.gen.js';
 import { useStreamState } from '../app/connection.js';
 import { wholeOf } from '../lib/bead-row.js';
 import type { BeadFilter } from '../lib/bead-filter.js';
@@ -80,7 +81,7 @@ export function Beads(): ReactNode {
       }),
     [navigate],
   );
-  const not = useForbidden('operate');
+  const not = useForbidden(needs.createBead);
   useKeys('Beads of the city', [
     ...(not === undefined ? [{ keys: 'c', label: 'new bead', run: () => create(true) }] : []),
     { keys: 'Escape', label: 'close the bead', run: () => show(undefined) },

@@ -2,6 +2,7 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useMemo, useState, useSyncExternalStore, type ReactNode } from 'react';
 import { inCity, get, newKey, post, request } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
+import * as needs from '../api/needs.gen.js';
 import type { City, Schemas } from '../api/types.js';
 import { counted } from '../lib/counted.js';
 import { useKeys } from '../lib/keys.js';
@@ -107,8 +108,8 @@ function CityRow({ city, numbers, asks: count }: RowProps): ReactNode {
   const [error, setError] = useState<unknown>();
   const [asked, ask] = useState<'stop' | 'unregister'>();
   const [about, setAbout] = useState<Schemas['CityGetResponse']>();
-  const configure = useForbidden('configure');
-  const operate = useForbidden('operate');
+  const configure = useForbidden(needs.unregisterCity);
+  const operate = useForbidden(needs.startCity, needs.stopCity, needs.updateCity);
   const { name, running, status = '' } = city;
   const run = async (action: 'start' | 'stop' | 'unregister', label: string): Promise<void> => {
     setError(undefined);

@@ -2,6 +2,7 @@ import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import type { ReactNode } from 'react';
 import { get, getStamped, inCity, post, request } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
+import * as needs from '../api/needs.gen.js';
 import type { Schemas } from '../api/types.js';
 import { counted } from '../lib/counted.js';
 import { useKeys } from '../lib/keys.js';
@@ -34,9 +35,9 @@ export function Config(): ReactNode {
     on: CHANGED,
   });
   const act = useAct();
-  const not = useForbidden('configure');
+  const not = useForbidden(needs.reloadConfig);
   // What agents reach is part of what is run.
-  const commands = useForbidden('commands');
+  const commands = useForbidden(needs.updateConfig);
   const reload = (): void =>
     void act.run('reload', async () => {
       const { outcome, revision, changed_total, warnings } = await post<Schemas['ConfigReloadBody']>(inCity(city, 'config/reload'));

@@ -2,6 +2,7 @@ import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
 import { get, inCity, post } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
+import * as needs from '../api/needs.gen.js';
 import type { Bead, LoggedEvent } from '../api/types.js';
 import { useDrawn } from '../lib/drawn.js';
 import { useKeys } from '../lib/keys.js';
@@ -70,7 +71,7 @@ export function Convoys(): ReactNode {
     open,
     pick,
   );
-  const not = useForbidden('operate');
+  const not = useForbidden(needs.createConvoy);
   useKeys('Convoys of the city', not === undefined ? [{ keys: 'c', label: 'new convoy', run: () => create(true) }] : []);
   return (
     <CityPage
@@ -164,7 +165,7 @@ function ConvoyForm({ city, onDone, onCancel }: FormProps): ReactNode {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
   const wishes = useWishes();
-  const not = useForbidden('operate');
+  const not = useForbidden(needs.createConvoy);
   const save = (): void => {
     setBusy(true);
     setError(undefined);

@@ -2,6 +2,7 @@ import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { lazy, Suspense, useState, type ReactNode } from 'react';
 import { get, getStamped, inCity, part, request } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
+import * as needs from '../api/needs.gen.js';
 import type { Schemas } from '../api/types.js';
 import { mayRun } from '../lib/formula-commands.js';
 import { useKeys } from '../lib/keys.js';
@@ -34,7 +35,7 @@ export function FormulaPage(): ReactNode {
   const navigate = useNavigate({ from: '/c/$city/formulas/$name' });
   const tab: Tab = TABS.find(([one]) => one === asked)?.[0] ?? 'steps';
   const [starting, setStarting] = useState(false);
-  const not = useForbidden('operate');
+  const not = useForbidden(needs.sling);
   useKeys('This formula', [
     { keys: 's', label: 'start a run', run: () => setStarting(true) },
     { keys: 'u', label: 'back to the formulas', run: () => void navigate({ to: '/c/$city/formulas', params: { city }, search: {} }) },
@@ -207,7 +208,8 @@ function Source({ city, name }: PartProps): ReactNode {
   );
   const [dialog, setDialog] = useState<'edit' | 'delete'>();
   const { failed, busy, act } = useActing(again);
-  const not = useForbidden('configure');
+  const not = useForbidden(needs.saveFormula, needs.deleteFormula);
+  // No member of a request: only the service finds it in the text.
   const commands = useForbidden('commands');
   if (data === undefined) return error === undefined ? <Loading rows={4} /> : <Problem error={error} onRetry={again} />;
   const { body, revision } = data;

@@ -2,6 +2,7 @@ import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { useMemo, useRef, useState, type ReactNode } from 'react';
 import { get, inCity } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
+import * as needs from '../api/needs.gen.js';
 import type { Schemas } from '../api/types.js';
 import { counted } from '../lib/counted.js';
 import { useKeys } from '../lib/keys.js';
@@ -36,8 +37,8 @@ export function Formulas(): ReactNode {
     );
   }, [all, q]);
   const [starting, setStarting] = useState<string>();
-  const not = useForbidden('operate');
-  const configure = useForbidden('configure');
+  const not = useForbidden(needs.sling);
+  const configure = useForbidden(needs.saveFormula);
   const create = (on: boolean): void =>
     void navigate({ search: ({ new: _, ...rest }) => (on ? { ...rest, new: '1' } : rest), replace: true });
   const filter = useRef<HTMLInputElement>(null);

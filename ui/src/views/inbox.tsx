@@ -2,6 +2,7 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { lazy, Suspense, useLayoutEffect, useMemo, useRef, useState, useSyncExternalStore, type ReactNode } from 'react';
 import { inCity, part, post } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
+import * as needs from '../api/needs.gen.js';
 import type { Ask, InboxItem } from '../api/types.js';
 import { alikeOf } from '../lib/alike.js';
 import { useDrawn } from '../lib/drawn.js';
@@ -80,7 +81,7 @@ export function Inbox(): ReactNode {
   const focusedAsk = focused !== undefined && 'request_id' in focused ? focused : undefined;
   const focusedItem = focused !== undefined && 'since' in focused ? focused : undefined;
   const { failed, act } = useActing(inbox.touch);
-  const not = useForbidden('operate');
+  const not = useForbidden(needs.closeBead, needs.reopenBead, needs.markMailRead, needs.markMailUnread, needs.respondSession);
   const end = (item: InboxItem): void => {
     if (not !== undefined) return;
     const [path, back, said] =

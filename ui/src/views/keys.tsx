@@ -1,7 +1,8 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
 import { part, post, request } from '../api/client.js';
-import { useSigning } from '../api/info.js';
+import { useCaller, useForbidden, useSigning } from '../api/info.js';
+import * as needs from '../api/needs.gen.js';
 import { renewKey } from '../api/key.js';
 import type { Schemas } from '../api/types.js';
 import { useKeys } from '../lib/keys.js';
@@ -35,17 +36,8 @@ export function Keys(): ReactNode {
   const navigate = useNavigate({ from: '/keys' });
   const reading = usePages<Key>('/v0/keys', { limit: 200 }, { everyMs: EVERY_MS });
   const signing = useSigning();
-  const caller = signing.kind === 'in' ? signing.info.caller : undefined;
-  const lacks = RIGHTS.find((right) => caller?.rights.includes(right) === false);
-  // Only a key for all cities with every right may: the service decides.
-  const not =
-    caller !== undefined && caller.cities !== null
-      ? 'this key is limited to cities'
-      : signing.kind === 'in' && signing.info.read_only
-        ? 'the service is read only'
-        : lacks !== undefined
-          ? `this key lacks the right “${lacks}”`
-          : undefined;
+  const caller = useCaller();
+  const not = useForbidden(needs.createKey, needs.rotateKey, needs.deleteKey);
   const act = useAct();
   /** What is shown once; no longer anywhere when the dialog closes. */
   const [made, setMade] = useState<Made>();

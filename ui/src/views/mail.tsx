@@ -2,6 +2,7 @@ import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useRef, useState, type ReactNode } from 'react';
 import { get, inCity, part, post } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
+import * as needs from '../api/needs.gen.js';
 import type { Schemas } from '../api/types.js';
 import { useKeys } from '../lib/keys.js';
 import { visible } from '../lib/text.js';
@@ -46,7 +47,7 @@ export function Mail(): ReactNode {
   const search = useRef<HTMLInputElement>(null);
   const others = [...new Set([...names, ...(agent === 'human' || agent === 'all' ? [] : [agent])])];
   const boxes = [['human', 'For people'], ['all', 'All mailboxes'], ...others.map((name) => [name, name] as const)] as const;
-  const not = useForbidden('operate');
+  const not = useForbidden(needs.sendMail, needs.markMailRead, needs.markMailUnread, needs.archiveMail);
   const set = (next: Partial<Record<'agent' | 'status' | 'text' | 'thread' | 'new', string | undefined>>, replace = true): void =>
     void navigate({ search: (before) => ({ ...before, ...next }), replace });
   const mark = (letter: Letter, read: boolean): void =>

@@ -2,6 +2,7 @@ import { useParams } from '@tanstack/react-router';
 import { useRef, type ReactNode } from 'react';
 import { get, inCity, newKey, post, Refusal } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
+import * as needs from '../api/needs.gen.js';
 import type { LoggedEvent, Schemas } from '../api/types.js';
 import { counted } from '../lib/counted.js';
 import { ago, visible } from '../lib/text.js';
@@ -45,8 +46,8 @@ export function Maintenance(): ReactNode {
   // A cycle that goes on is looked at more often, until it has ended.
   useRead(`maintenance ${city} ${running}`, async () => (running ? status.again() : undefined), running ? { everyMs: BUSY_MS } : {});
   const act = useAct();
-  const notSeal = useForbidden('configure');
-  const not = useForbidden('operate');
+  const notSeal = useForbidden(needs.rotateEvents);
+  const not = useForbidden(needs.triggerMaintenanceDoltGc);
   const begin = (): void =>
     void act.run('begin', async () => {
       const { accepted } = await post<Schemas['MaintenanceTriggerBody']>(inCity(city, 'maintenance/dolt-gc'));

@@ -2,6 +2,7 @@ import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
 import { get, inCity, part, post } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
+import * as needs from '../api/needs.gen.js';
 import type { Schemas } from '../api/types.js';
 import { useKeys } from '../lib/keys.js';
 import { visible } from '../lib/text.js';
@@ -35,7 +36,7 @@ export function OrderPage(): ReactNode {
   );
   const [firing, setFiring] = useState(false);
   const [open, setOpen] = useState<string>();
-  const not = useForbidden('operate');
+  const not = useForbidden(needs.runOrder);
   const order = data?.order;
   useKeys('This order', [
     ...(order === undefined || not !== undefined ? [] : [{ keys: 'f', label: 'fire it', run: () => setFiring(true) }]),
@@ -183,7 +184,7 @@ function FireForm({ city, order: { scoped_name: name, params = {} }, onDone, onC
   const [error, setError] = useState<unknown>();
   const [busy, setBusy] = useState(false);
   const wishes = useWishes();
-  const not = useForbidden('operate');
+  const not = useForbidden(needs.runOrder);
   const fire = (): void => {
     setBusy(true);
     setError(undefined);

@@ -3,6 +3,7 @@ import { useMemo, useSyncExternalStore, type ReactNode } from 'react';
 import { gistOf } from '../../../src/client/gist.js';
 import { get, inCity, request } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
+import * as needs from '../api/needs.gen.js';
 import type { LoggedEvent, Schemas } from '../api/types.js';
 import { visible } from '../lib/text.js';
 import { onFrame } from '../live/frame.js';
@@ -63,7 +64,7 @@ export function Overview(): ReactNode {
   const waiting = useSyncExternalStore(asks.subscribe, asks.snapshot);
   const mine = useMemo(() => waiting.rows.filter((ask) => ask.city === city), [waiting, city]);
   const { failed, busy, act } = useActing(again);
-  const not = useForbidden('operate');
+  const not = useForbidden(needs.updateCity);
   const suspend = (suspended: boolean): void =>
     act(
       () => request('PATCH', inCity(city), { body: { suspended } }),

@@ -2,6 +2,7 @@ import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
 import { get, inCity, part, post, request } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
+import * as needs from '../api/needs.gen.js';
 import type { Schemas } from '../api/types.js';
 import { counted } from '../lib/counted.js';
 import { useKeys } from '../lib/keys.js';
@@ -28,8 +29,8 @@ export function Packs(): ReactNode {
     },
   );
   const act = useAct();
-  const not = useForbidden('commands');
-  const configure = useForbidden('configure');
+  const not = useForbidden(needs.addPack, needs.installPacks);
+  const configure = useForbidden(needs.removePack);
   const [leaving, setLeaving] = useState<Pack>();
   const add = (on: boolean): void => void navigate({ search: ({ new: _, ...rest }) => (on ? { ...rest, new: '1' } : rest), replace: true });
   const put = (body: Schemas['PackAddInputBody'], key?: string): Promise<unknown> =>

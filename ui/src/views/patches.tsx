@@ -2,6 +2,7 @@ import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
 import { getStamped, inCity, part, request } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
+import * as needs from '../api/needs.gen.js';
 import type { Schemas } from '../api/types.js';
 import { useKeys } from '../lib/keys.js';
 import { visible } from '../lib/text.js';
@@ -131,9 +132,11 @@ export function Patches(): ReactNode {
     { city, on: /^patch\.|^config\.reloaded/ },
   );
   const act = useAct();
-  const right = useForbidden('configure');
-  const commands = useForbidden('commands');
-  const not = kind === 'providers' ? commands : right;
+  const right = useForbidden(needs.setAgentPatch, needs.setRigPatch);
+  const provider = useForbidden(needs.setProviderPatch);
+  const notRemove = useForbidden(needs.deleteAgentPatch, needs.deleteRigAgentPatch, needs.deleteRigPatch, needs.deleteProviderPatch);
+  const commands = useForbidden(needs.setAgentPatchWithEnv);
+  const not = kind === 'providers' ? provider : right;
   // A change says the whole patch anew, and the variables that it has are part of what is run.
   const notEdit = (patch: Stored): string | undefined => not ?? (isEmpty(patch.Env) ? undefined : commands);
   const [, force] = useState(0);
@@ -209,7 +212,7 @@ export function Patches(): ReactNode {
                       <Button data-open not={notEdit(patch)} onClick={() => show({ edit: idOf(patch) })}>
                         Edit
                       </Button>
-                      <Button look="bad" not={right} onClick={() => remove(patch)}>
+                      <Button look="bad" not={notRemove} onClick={() => remove(patch)}>
                         Remove
                       </Button>
                     </div>

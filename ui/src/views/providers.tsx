@@ -2,6 +2,7 @@ import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
 import { get, getStamped, inCity, part, post, request } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
+import * as needs from '../api/needs.gen.js';
 import type { Schemas } from '../api/types.js';
 import { useKeys } from '../lib/keys.js';
 import { visible } from '../lib/text.js';
@@ -84,8 +85,8 @@ export function Providers(): ReactNode {
     }),
   );
   const act = useAct();
-  const not = useForbidden('commands');
-  const configure = useForbidden('configure');
+  const not = useForbidden(needs.createProvider, needs.updateProvider);
+  const configure = useForbidden(needs.deleteProvider);
   const [leaving, setLeaving] = useState<Provider>();
   const show = (search: { new?: string; edit?: string }): void => void navigate({ search, replace: true });
   useKeys('Providers', [

@@ -2,6 +2,7 @@ import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
 import { get, inCity, newKey, part, post, request } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
+import * as needs from '../api/needs.gen.js';
 import type { LoggedEvent, Schemas } from '../api/types.js';
 import { useKeys } from '../lib/keys.js';
 import { visible } from '../lib/text.js';
@@ -48,8 +49,8 @@ export function Rigs(): ReactNode {
     { city, on: /^rig\.|^config\.reloaded|^request\.result\.rig/, event: told },
   );
   const act = useAct();
-  const not = useForbidden('configure');
-  const operate = useForbidden('operate');
+  const not = useForbidden(needs.createRig, needs.updateRig, needs.deleteRig);
+  const operate = useForbidden(needs.actOnRig);
   const [leaving, setLeaving] = useState<Rig>();
   const [restarting, setRestarting] = useState<Rig>();
   const show = (search: { new?: string; edit?: string }): void => void navigate({ search, replace: true });
@@ -70,7 +71,7 @@ export function Rigs(): ReactNode {
   const switchTo = ({ name }: Rig, action: 'suspend' | 'resume' | 'reset'): void =>
     void act.run(`${action} ${name}`, async () => {
       const path = inCity(city, `rig/${part(name)}/`);
-      await post(path + action, undefined, { idempotencyKey: newKey() });
+      await post(`${path}${action}`, undefined, { idempotencyKey: newKey() });
       if (action === 'reset') return `The files count for ${name} again`;
       return action === 'suspend'
         ? { text: `No agents are started in ${name}`, undo: () => post(`${path}resume`) }

@@ -2,6 +2,7 @@ import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { lazy, Suspense, useMemo, useState, type ReactNode } from 'react';
 import { get, inCity, newKey, part, post } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
+import * as needs from '../api/needs.gen.js';
 import type { Schemas } from '../api/types.js';
 import { counted } from '../lib/counted.js';
 import { useKeys } from '../lib/keys.js';
@@ -50,7 +51,7 @@ export function RunPage(): ReactNode {
   );
   const { failed, busy, act } = useActing(again);
   const [dialog, setDialog] = useState<'cancel' | 'again'>();
-  const not = useForbidden('operate');
+  const not = useForbidden(needs.cancelRun, needs.sling);
   const run = data?.run;
   const over = run !== undefined && isOver(run.status);
   const failure = run === undefined ? undefined : failureOf(run);

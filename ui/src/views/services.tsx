@@ -2,6 +2,7 @@ import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
 import { get, inCity, newKey, part, post } from '../api/client.js';
 import { useForbidden, useSigning } from '../api/info.js';
+import * as needs from '../api/needs.gen.js';
 import type { Schemas } from '../api/types.js';
 import { useKeys } from '../lib/keys.js';
 import { visible } from '../lib/text.js';
@@ -27,7 +28,7 @@ export function Services(): ReactNode {
     { city, on: /^service\.|^config\.reloaded/, everyMs: EVERY_MS },
   );
   const act = useAct();
-  const not = useForbidden('operate');
+  const not = useForbidden(needs.restartService);
   const [restarting, setRestarting] = useState<string>();
   const [opening, setOpening] = useState<Service>();
   const show = (name: string | undefined): void => void navigate({ search: name === undefined ? {} : { log: name } });

@@ -2,6 +2,7 @@ import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore, type ReactNode } from 'react';
 import { get, inCity, newKey, part, post } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
+import * as needs from '../api/needs.gen.js';
 import type { Schemas, Session } from '../api/types.js';
 import { useStreamState, wordsOf } from '../app/connection.js';
 import { counted } from '../lib/counted.js';
@@ -212,7 +213,7 @@ interface HeaderProps {
 function Header({ city, id, session, thinking, activity, asks, agents, onAgent, onError }: HeaderProps): ReactNode {
   const [closing, setClosing] = useState(false);
   const [acting, setActing] = useState(false);
-  const not = useForbidden('operate');
+  const not = useForbidden(needs.stopSession, needs.wakeSession, needs.closeSession);
   const navigate = useNavigate();
   const act = (action: string): void => {
     onError(undefined);

@@ -1,6 +1,7 @@
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useMemo, useRef, type ReactNode } from 'react';
 import { useForbidden } from '../api/info.js';
+import * as needs from '../api/needs.gen.js';
 import { useDrawn } from '../lib/drawn.js';
 import { useKeys } from '../lib/keys.js';
 import { visible } from '../lib/text.js';
@@ -47,7 +48,7 @@ export function Sessions(): ReactNode {
       if (id !== undefined) void navigate({ to: '/c/$city/sessions/$id', params: { city, id } });
     },
   );
-  const not = useForbidden('operate');
+  const not = useForbidden(needs.createSession);
   useKeys('Sessions of the city', [
     ...(not === undefined ? [{ keys: 'c', label: 'new session', run: () => create(true) }] : []),
     { keys: '/', label: 'filter', run: () => filter.current?.focus() },

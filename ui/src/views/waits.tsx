@@ -2,6 +2,7 @@ import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useRef, useState, type ReactNode } from 'react';
 import { get, inCity, newKey, part, post } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
+import * as needs from '../api/needs.gen.js';
 import type { Schemas } from '../api/types.js';
 import { counted } from '../lib/counted.js';
 import { useKeys } from '../lib/keys.js';
@@ -49,7 +50,7 @@ export function Waits(): ReactNode {
   const rows = data?.waits ?? [];
   const { failed, busy, act } = useActing(again);
   const [cancelling, setCancelling] = useState<Wait>();
-  const not = useForbidden('operate');
+  const not = useForbidden(needs.createWait, needs.readyWait, needs.cancelWait);
   const pick = (id: string | undefined, replace = false): void =>
     void navigate({ search: ({ wait: _, ...rest }) => (id === undefined ? rest : { ...rest, wait: id }), replace });
   const create = (on: boolean): void =>
@@ -212,7 +213,7 @@ function WaitForm({ city, onDone, onCancel }: FormProps): ReactNode {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
   const wishes = useWishes();
-  const not = useForbidden('operate');
+  const not = useForbidden(needs.createWait);
   const save = (): void => {
     setBusy(true);
     setError(undefined);

@@ -1,6 +1,7 @@
 import { useEffect, useState, type ReactNode } from 'react';
 import { get, inCity, post } from '../../api/client.js';
 import { useForbidden } from '../../api/info.js';
+import * as needs from '../../api/needs.gen.js';
 import type { Schemas } from '../../api/types.js';
 import { visible } from '../../lib/text.js';
 import { Button, Field, Problem, State } from '../../parts/basics.js';
@@ -30,7 +31,7 @@ export function Draft({ city }: { city: string }): ReactNode {
   const [files, setFiles] = useState<readonly File[]>(() => restored(city));
   const [answer, setAnswer] = useState<Schemas['ConfigValidateOutputBody']>();
   const act = useAct();
-  const not = useForbidden('configure');
+  const not = useForbidden(needs.validateConfigFiles);
   const known = useRead(`files ${city}`, async (signal) => {
     const { values } = await get<Schemas['ConfigExplainResponse']>(inCity(city, 'config/explain'), { query: { limit: 500 }, signal });
     return [...new Set((values ?? []).map(({ file }) => file))];

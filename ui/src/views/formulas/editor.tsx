@@ -1,6 +1,7 @@
 import { useState, type ReactNode } from 'react';
 import { inCity, part, request } from '../../api/client.js';
 import { useForbidden } from '../../api/info.js';
+import * as needs from '../../api/needs.gen.js';
 import type { Schemas } from '../../api/types.js';
 import { visible } from '../../lib/text.js';
 import { Button, Field, Modal, Problem, State } from '../../parts/basics.js';
@@ -36,7 +37,7 @@ export function FormulaEditor({ city, name, source, revision, names = [], onDone
   const [busy, setBusy] = useState(false);
   // What somebody else saves meanwhile is not what was read here.
   const [read] = useState(revision);
-  const not = useForbidden('configure');
+  const not = useForbidden(needs.saveFormula, needs.validateFormula);
   const path = inCity(city, `formulas/${part(called.trim())}`);
   const run = (work: Promise<unknown>, then: (answer: unknown) => void): void => {
     setBusy(true);

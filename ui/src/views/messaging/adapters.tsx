@@ -2,6 +2,7 @@ import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
 import { inCity, post, request } from '../../api/client.js';
 import { useForbidden } from '../../api/info.js';
+import * as needs from '../../api/needs.gen.js';
 import type { Schemas } from '../../api/types.js';
 import { useKeys } from '../../lib/keys.js';
 import { visible } from '../../lib/text.js';
@@ -28,7 +29,7 @@ export function Adapters({ city }: { city: string }): ReactNode {
   const navigate = useNavigate({ from: '/c/$city/messaging' });
   const reading = usePages<Adapter>(inCity(city, 'extmsg/adapters'), {}, { city, on: /^extmsg\./, everyMs: EVERY_MS });
   const act = useAct();
-  const not = useForbidden('configure');
+  const not = useForbidden(needs.registerExtmsgAdapter, needs.removeExtmsgAdapter);
   const [made, setMade] = useState<Made>();
   const [leaving, setLeaving] = useState<Adapter>();
   const show = (on: boolean): void => void navigate({ search: { tab: 'adapters', ...(on ? { new: '1' } : {}) }, replace: true });

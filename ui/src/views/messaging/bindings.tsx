@@ -2,6 +2,7 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useRef, useState, type ReactNode } from 'react';
 import { get, inCity, post } from '../../api/client.js';
 import { useForbidden } from '../../api/info.js';
+import * as needs from '../../api/needs.gen.js';
 import type { Schemas } from '../../api/types.js';
 import { useKeys } from '../../lib/keys.js';
 import { visible } from '../../lib/text.js';
@@ -35,7 +36,7 @@ export function Bindings({ city }: { city: string }): ReactNode {
     ];
   });
   const act = useAct();
-  const not = useForbidden('operate');
+  const not = useForbidden(needs.bindExtmsgConversation, needs.unbindExtmsgConversation);
   const [leaving, setLeaving] = useState<Binding>();
   /** Who was bound last: what is shown next. */
   const bound = useRef(who);

@@ -2,6 +2,7 @@ import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
 import { get, inCity, newKey, post, Refusal, request } from '../../api/client.js';
 import { useForbidden } from '../../api/info.js';
+import * as needs from '../../api/needs.gen.js';
 import type { Schemas } from '../../api/types.js';
 import { visible } from '../../lib/text.js';
 import { Age, Button, Empty, Field } from '../../parts/basics.js';
@@ -102,7 +103,7 @@ function Said({ city, reference }: { city: string; reference: Reference }): Reac
     { city, on: /^extmsg\./ },
   );
   const act = useAct();
-  const not = useForbidden('operate');
+  const not = useForbidden(needs.publishExtmsg);
   const [text, setText] = useState('');
   const [who, setWho] = useState('');
   const publish = async (key: string): Promise<string> => {
@@ -210,7 +211,7 @@ function Members({ city, reference }: { city: string; reference: Reference }): R
     { city, on: /^extmsg\./ },
   );
   const act = useAct();
-  const not = useForbidden('operate');
+  const not = useForbidden(needs.ensureExtmsgGroup, needs.addExtmsgParticipant, needs.removeExtmsgParticipant);
   const [adding, setAdding] = useState(false);
   const ensure = (): void =>
     void act.run('group', async () => {

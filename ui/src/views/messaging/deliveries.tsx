@@ -2,6 +2,7 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { inCity, part, post } from '../../api/client.js';
 import { useForbidden } from '../../api/info.js';
+import * as needs from '../../api/needs.gen.js';
 import type { Schemas } from '../../api/types.js';
 import { visible } from '../../lib/text.js';
 import { Age, Button, Empty, State, type Tone } from '../../parts/basics.js';
@@ -34,7 +35,7 @@ export function Deliveries({ city }: { city: string }): ReactNode {
     { city, on: /^extmsg\.|^worker\.operation$|^request\./ },
   );
   const act = useAct();
-  const not = useForbidden('operate');
+  const not = useForbidden(needs.retryExtmsgDelivery);
   const set = (name: 'state' | 'direction', value: string): void =>
     void navigate({ search: (before) => ({ ...before, [name]: value === '' ? undefined : value }), replace: true });
   return (
