@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { useSigning } from '../api/info.js';
+import { useCaller } from '../api/info.js';
 import { forgetKey } from '../api/key.js';
 import { limitsOf } from '../lib/may.js';
 import { visible } from '../lib/text.js';
@@ -33,8 +33,7 @@ const ViewLink = ({ view, city, className = ITEM }: { view: View; city: string |
 
 /** Whose key it is, what it is limited to, and its way out. */
 function SignOut({ className = '' }: { className?: string }): ReactNode {
-  const signing = useSigning();
-  const caller = signing.kind === 'in' ? signing.info.caller : undefined;
+  const caller = useCaller();
   const limits = caller === undefined ? undefined : limitsOf(caller);
   return caller?.kind === 'key' ? (
     <div className={`flex items-center justify-between gap-2 px-2.5 text-xs text-muted ${className}`}>
@@ -63,6 +62,7 @@ interface RailProps {
 
 export function Rail({ city, count, onPalette }: RailProps): ReactNode {
   const dark = useDark();
+  const caller = useCaller();
   return (
     <nav aria-label="Views" className="hidden w-56 shrink-0 flex-col border-r border-line bg-panel md:flex">
       <div className="flex flex-col gap-1.5 p-3 pb-2">
@@ -91,7 +91,7 @@ export function Rail({ city, count, onPalette }: RailProps): ReactNode {
         </Link>
       </div>
       <div className="flex min-h-0 flex-1 flex-col gap-px overflow-y-auto px-3 pb-2">
-        {groupsFor(city).map(({ name, views }) => (
+        {groupsFor(city, caller).map(({ name, views }) => (
           <div key={name} role="group" aria-label={name} className="flex flex-col gap-px">
             <p aria-hidden="true" className="px-2.5 pb-0.5 pt-2.5 text-xs font-semibold text-muted">
               {name}
@@ -184,10 +184,11 @@ export function BottomBar({ city, count, onMore }: { city: string | undefined; c
 
 /** All views, where there is no room for a rail. */
 export function More({ city, onClose }: { city: string | undefined; onClose: () => void }): ReactNode {
+  const caller = useCaller();
   return (
     <Modal title={city === undefined ? 'Views' : `Views of ${city}`} onClose={onClose}>
       <nav aria-label="All views" onClick={(event) => event.target instanceof Element && event.target.closest('a') !== null && onClose()}>
-        {groupsFor(city).map(({ name, views }) => (
+        {groupsFor(city, caller).map(({ name, views }) => (
           <section key={name}>
             <h3 className="px-2.5 pb-1 pt-2 text-xs font-semibold text-muted">{name}</h3>
             <div className="grid grid-cols-2 gap-x-2">

@@ -1,5 +1,7 @@
 import { useNavigate, useRouterState, type NavigateOptions } from '@tanstack/react-router';
 import { useEffect, useId, useMemo, useState, useSyncExternalStore, type KeyboardEvent, type ReactNode } from 'react';
+import { useCaller, useForbidden } from '../api/info.js';
+import * as needs from '../api/needs.gen.js';
 import { visible } from '../lib/text.js';
 import { toggleTheme } from '../lib/theme.js';
 import { useHits, type Hit } from '../live/search.js';
@@ -45,24 +47,30 @@ export function Palette({ city, only, onClose }: Props): ReactNode {
   const [typed, setTyped] = useState('');
   const [at, setAt] = useState(0);
   const list = useId();
+  const caller = useCaller();
+  const notSession = useForbidden(needs.createSession);
+  const notBead = useForbidden(needs.createBead);
   const { hits, asking, partial } = useHits(only === 'all' ? typed.trim() : '');
   const entries = useMemo(() => {
     const words = typed.trim().toLowerCase();
-    const views: Entry[] = [INBOX, ...groupsFor(city).flatMap(({ views }) => views)].map((one) => ({
+    const views: Entry[] = [INBOX, ...groupsFor(city, caller).flatMap(({ views }) => views)].map((one) => ({
       label: one.label,
       about: ofCity(one) ? `${city ?? ''} · ${one.about}` : one.about,
       run: () => void navigate(linkTo(one, city)),
     }));
     views.push({ label: 'Light or dark', about: 'theme', run: toggleTheme });
-    if (city !== undefined)
-      views.push(
-        {
-          label: 'New session',
-          about: city,
-          run: () => void navigate({ to: '/c/$city/sessions', params: { city }, search: { new: '1' } }),
-        },
-        { label: 'New bead', about: city, run: () => void navigate({ to: '/c/$city/beads', params: { city }, search: { new: '1' } }) },
-      );
+    if (city !== undefined && notSession === undefined)
+      views.push({
+        label: 'New session',
+        about: city,
+        run: () => void navigate({ to: '/c/$city/sessions', params: { city }, search: { new: '1' } }),
+      });
+    if (city !== undefined && notBead === undefined)
+      views.push({
+        label: 'New bead',
+        about: city,
+        run: () => void navigate({ to: '/c/$city/beads', params: { city }, search: { new: '1' } }),
+      });
     const fits = ({ label }: Entry): boolean => label.toLowerCase().includes(words);
     const names = all
       .filter(({ name }) => name.toLowerCase().includes(words))
@@ -107,7 +115,7 @@ export function Palette({ city, only, onClose }: Props): ReactNode {
     const known = new Set(hits.filter(({ kind }) => kind === 'city').map(({ id }) => id));
     const fitting = words === '' ? views : views.filter(fits).slice(0, 5);
     return [...fitting, ...found, ...names.filter(({ label }) => !known.has(label)), ...direct].slice(0, SHOWN);
-  }, [all, city, hits, navigate, only, typed, view]);
+  }, [all, caller, city, hits, navigate, notBead, notSession, only, typed, view]);
 
   useEffect(() => {
     // Newer browsers answer it with a promise.

@@ -1,6 +1,6 @@
 import { Outlet, useNavigate, useParams, useRouter, useRouterState } from '@tanstack/react-router';
 import { useCallback, useEffect, useRef, useState, useSyncExternalStore, type ReactNode } from 'react';
-import { ask, isNewer, useSigning } from '../api/info.js';
+import { ask, isNewer, useCaller, useSigning } from '../api/info.js';
 import { keyNow } from '../api/key.js';
 import { nextOf, whoOf, type Person } from '../api/whose.js';
 import { Leaving, useKeys } from '../lib/keys.js';
@@ -24,6 +24,7 @@ import { groupsFor, INBOX, linkTo } from './views.js';
 
 export function Shell(): ReactNode {
   const signing = useSigning();
+  const caller = useCaller();
   const { city: here } = useParams({ strict: false });
   const all = useSyncExternalStore(cities.subscribe, cities.snapshot);
   const [palette, setPalette] = useState<'all' | 'cities'>();
@@ -45,7 +46,7 @@ export function Shell(): ReactNode {
   useKeys('Everywhere', [
     { keys: 'mod+k', label: 'go to …', run: () => setPalette('all'), inText: true },
     { keys: '?', label: 'these keys', run: () => setHelp(true) },
-    ...[INBOX, ...groupsFor(city).flatMap(({ views }) => views)].flatMap((view) =>
+    ...[INBOX, ...groupsFor(city, caller).flatMap(({ views }) => views)].flatMap((view) =>
       view.keys === undefined ? [] : [{ keys: view.keys, label: view.label.toLowerCase(), run: () => void navigate(linkTo(view, city)) }],
     ),
     { keys: 'y', label: 'copy the address of what is shown', run: copyAddress },

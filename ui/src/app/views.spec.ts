@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { RIGHTS } from '../lib/may.js';
 import { GROUPS, groupsFor, INBOX, linkTo, titleOf, viewAt } from './views.js';
 
 const all = [INBOX, ...GROUPS.flatMap(({ views }) => views)];
@@ -12,9 +13,19 @@ describe('the views that the page leads to', () => {
   });
 
   it('are only those of all cities while there is none', () => {
-    expect(groupsFor(undefined).flatMap(({ views }) => views.map(({ to }) => to))).toEqual(expect.arrayContaining(['/cities']));
-    expect(groupsFor(undefined).flatMap(({ views }) => views.filter(({ to }) => to.includes('$city')))).toEqual([]);
+    expect(groupsFor(undefined, undefined).flatMap(({ views }) => views.map(({ to }) => to))).toEqual(expect.arrayContaining(['/cities']));
+    expect(groupsFor(undefined, undefined).flatMap(({ views }) => views.filter(({ to }) => to.includes('$city')))).toEqual([]);
     expect(linkTo(INBOX, undefined)).toEqual({ to: '/' });
+  });
+
+  it('are those of all cities that a key is not refused', () => {
+    const led = (rights: readonly string[], cities: readonly string[] | null): readonly string[] =>
+      groupsFor(undefined, { rights, cities }).flatMap(({ views }) => views.map(({ label }) => label));
+    const anybody = ['Cities', 'All events', 'All usage', 'Health', 'Settings'];
+    expect(led([], ['demo']).toSorted()).toEqual(anybody.toSorted());
+    expect(led(['audit'], ['demo']).toSorted()).toEqual([...anybody, 'Audit'].toSorted());
+    expect(led(['operate', 'configure'], null).toSorted()).toEqual([...anybody, 'Runners'].toSorted());
+    expect(led(RIGHTS, null).toSorted()).toEqual([...anybody, 'Audit', 'Keys', 'Runners'].toSorted());
   });
 
   it('are known by an address below them', () => {

@@ -1,4 +1,6 @@
 import type { LinkProps } from '@tanstack/react-router';
+import * as needs from '../api/needs.gen.js';
+import { lackOf, type Caller, type Need } from '../lib/may.js';
 import { visible } from '../lib/text.js';
 import type { IconName } from '../parts/icons.js';
 
@@ -12,6 +14,8 @@ export interface View {
   readonly keys?: string;
   /** Others lie below its address. */
   readonly exact?: boolean;
+  /** What a key needs for what it reads; others are not led there. Most views are for all who may read. */
+  readonly needs?: Need;
 }
 export interface ViewGroup {
   readonly name: string;
@@ -63,10 +67,10 @@ export const GROUPS: readonly ViewGroup[] = [
       { to: '/cities', label: 'Cities', icon: 'cities', about: 'start, stop, create', keys: 'g c' },
       { to: '/events', label: 'All events', icon: 'events', about: 'what happens in all cities' },
       { to: '/usage', label: 'All usage', icon: 'usage', about: 'what all cities have used' },
-      { to: '/runners', label: 'Runners', icon: 'runners', about: 'hosts that run agents' },
+      { to: '/runners', label: 'Runners', icon: 'runners', about: 'hosts that run agents', needs: needs.listRunners },
       { to: '/health', label: 'Health', icon: 'health', about: 'what somebody should mend', keys: 'g h' },
-      { to: '/keys', label: 'Keys', icon: 'keys', about: 'who may do what here', keys: 'g k' },
-      { to: '/audit', label: 'Audit', icon: 'audit', about: 'who did what' },
+      { to: '/keys', label: 'Keys', icon: 'keys', about: 'who may do what here', keys: 'g k', needs: needs.listKeys },
+      { to: '/audit', label: 'Audit', icon: 'audit', about: 'who did what', needs: needs.listAudit },
       { to: '/settings', label: 'Settings', icon: 'settings', about: 'theme and keys of this browser' },
     ],
   },
@@ -74,11 +78,15 @@ export const GROUPS: readonly ViewGroup[] = [
 
 export const ofCity = ({ to }: View): boolean => to.includes('$city');
 
-/** The groups as they can be gone to: without a city those of a city are not there. */
-export const groupsFor = (city: string | undefined): readonly ViewGroup[] =>
-  GROUPS.map(({ name, views }) => ({ name, views: views.filter((view) => city !== undefined || !ofCity(view)) })).filter(
-    ({ views }) => views.length > 0,
-  );
+const isFor = ({ needs: need }: View, caller: Caller | undefined): boolean =>
+  need === undefined || caller === undefined || lackOf(caller, [need]) === undefined;
+
+/** The groups as they can be gone to: without a city those of a city are not there, and what a key is refused is not. */
+export const groupsFor = (city: string | undefined, caller: Caller | undefined): readonly ViewGroup[] =>
+  GROUPS.map(({ name, views }) => ({
+    name,
+    views: views.filter((view) => (city !== undefined || !ofCity(view)) && isFor(view, caller)),
+  })).filter(({ views }) => views.length > 0);
 
 export const linkTo = ({ to }: View, city: string | undefined): LinkProps =>
   ({ to, ...(city === undefined ? {} : { params: { city } }) }) as LinkProps;
