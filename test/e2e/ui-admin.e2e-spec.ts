@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { BrowserContext, Locator, Page } from 'playwright-core';
 import { startStack, type Stack } from '../support/app.js';
-import { CHROMIUM, live, Watched } from '../support/browser.js';
+import { barriers, CHROMIUM, live, Watched } from '../support/browser.js';
 import { putKey } from '../support/callers.js';
 import { api, type Api } from '../support/http.js';
 import { Ledger } from '../support/ledger.js';
@@ -61,10 +61,15 @@ described('administration on the page', () => {
   const row = (name: string) => page.locator(`[data-row="${name}"]`);
   const button = (name: string | RegExp) => page.getByRole('button', { name, exact: typeof name === 'string' });
   const dialog = () => page.locator('dialog[open]');
-  /** Why it cannot be pressed: whose key it is, the page knows only once it was told. */
+  /** Why it cannot be pressed, as it is read out. */
+  const whyNow = async (one: Locator): Promise<string | null> => {
+    const id = await one.getAttribute('aria-describedby');
+    return id === null ? null : one.page().locator(`[id="${id}"]`).textContent();
+  };
+  /** Whose key it is, the page knows only once it was told. */
   const whyNot = async (one: Locator): Promise<string | null> => {
-    await eventually(async () => (await one.getAttribute('title')) !== 'not signed in');
-    return one.getAttribute('title');
+    await eventually(async () => (await whyNow(one)) !== 'not signed in');
+    return whyNow(one);
   };
 
   it('makes a key, shows it once, rotates it, and ends it', async () => {
@@ -328,7 +333,7 @@ described('administration on the page', () => {
     await signed.getByText('their scripts can read the key').waitFor();
     const [tab] = await Promise.all([mine.waitForEvent('page'), signed.getByRole('button', { name: 'Open wall' }).click()]);
     await tab.getByText('"method":"GET"').waitFor();
-    expect([await open('board').isDisabled(), await open('board').getAttribute('title')]).toEqual([
+    expect([await open('board').isDisabled(), await whyNot(open('board'))]).toEqual([
       true,
       'it asks for a key, and a browser sends none with an address',
     ]);
@@ -521,7 +526,7 @@ described('administration on the page', () => {
       const one = limited.getByRole('button', { name }).first();
       await one.waitFor();
       // What depends on the cities is known only once these are read.
-      await eventually(async () => (await one.getAttribute('title')) === why);
+      await eventually(async () => (await whyNow(one)) === why);
       expect(await one.isDisabled()).toBe(why !== null);
     }
     // Nor may it until it is known which cities are there.
@@ -530,7 +535,9 @@ described('administration on the page', () => {
     await limited.goto(`${guarded}/ui/cities`);
     expect(await whyNot(limited.getByRole('button', { name: 'New city' }))).toBe('the cities are not read yet');
     reads.resolve();
-    await limited.getByTitle('this key is limited to cities that are there').waitFor();
+    await eventually(
+      async () => (await whyNow(limited.getByRole('button', { name: 'New city' }))) === 'this key is limited to cities that are there',
+    );
     await limited.unroute('**/v0/cities*');
     await limited.goto(`${guarded}${c}/patches?new=1`);
     await limited.locator('dialog[open]').getByText('this key lacks the right “commands”').waitFor();
@@ -558,6 +565,64 @@ described('administration on the page', () => {
     expect(await whyNot(seal)).toBe('this key lacks the right “configure”');
     expect(await whyNot(orders.getByRole('button', { name: 'Begin a cycle' }))).toBeNull();
     await other.close();
+  });
+
+  it.each([
+    { width: 1280, height: 800, touch: false },
+    { width: 390, height: 844, touch: true },
+  ])('says why a button is off to whoever comes to it without a mouse, $width px wide', async (look) => {
+    const { width, touch } = look;
+    const made = await a.post('/v0/keys', { name: `operates at ${width}`, rights: ['operate'], cities: ['alpha'] });
+    const own = await watched.context(look);
+    await own.addInitScript(`sessionStorage.setItem('svc.key', ${JSON.stringify(made.body.key)})`);
+    const limited = await watched.open(`${guarded}${c}/rigs`, { context: own });
+    const sent: string[] = [];
+    limited.on('request', (request) => request.method() !== 'GET' && void sent.push(request.url()));
+    const words = limited.getByRole('tooltip');
+    const why = 'this key lacks the right “configure”';
+    const press = async (one: Locator): Promise<void> => {
+      // It waits for nothing that is off.
+      if (touch) return one.tap({ force: true });
+      await one.focus();
+      await limited.keyboard.press('Enter');
+    };
+    const make = limited.getByRole('button', { name: 'New rig' }).first();
+    expect(await whyNot(make)).toBe(why);
+    expect(await words.count()).toBe(0);
+    await press(make);
+    expect(await words.textContent()).toBe(why);
+    const [at, of] = [(await words.boundingBox())!, (await make.boundingBox())!];
+    expect({ left: at.x >= 0, right: at.x + at.width <= width, below: at.y >= of.y + of.height }).toEqual({
+      left: true,
+      right: true,
+      below: true,
+    });
+    expect(await barriers(limited)).toEqual([]);
+    await limited.keyboard.press('Escape');
+    expect(await words.count()).toBe(0);
+    await limited.keyboard.press('Tab');
+    await limited.keyboard.press('Shift+Tab');
+    expect(await words.textContent()).toBe(why);
+    expect(await limited.locator('dialog[open]').count()).toBe(0);
+    // A form is not sent either, in whatever way.
+    await limited.goto(`${guarded}${c}/rigs?new=1`);
+    const form = limited.locator('dialog[open]');
+    await form.getByLabel('Name', { exact: true }).fill('more');
+    await form.getByLabel('Name', { exact: true }).press('Enter');
+    await press(form.getByRole('button', { name: 'Add the rig' }));
+    expect(await words.textContent()).toBe(why);
+    expect(sent).toEqual([]);
+    await limited.goto(`${guarded}/ui/settings`);
+    await live(limited);
+    if (touch) await limited.getByRole('button', { name: 'More' }).tap();
+    // Nor is it led to where the key is refused.
+    const views = limited.getByRole('navigation', { name: touch ? 'All views' : 'Views', exact: true });
+    await views.getByRole('link', { name: 'Keys' }).waitFor({ state: 'detached' });
+    expect((await views.getByRole('link').allTextContents()).map((text) => text.trim())).toEqual(
+      expect.arrayContaining(['Cities', 'All events', 'All usage', 'Health', 'Settings']),
+    );
+    for (const name of ['Runners', 'Audit']) expect(await views.getByRole('link', { name }).count()).toBe(0);
+    await own.close();
   });
 
   it('complains about nothing', () => {

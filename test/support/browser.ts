@@ -13,6 +13,8 @@ export interface Look {
   readonly width?: number;
   readonly height?: number;
   readonly theme?: 'light' | 'dark';
+  /** It is pressed with fingers. */
+  readonly touch?: boolean;
   /** The browser that it is opened in; a new one, that has seen nothing, unless given. */
   readonly context?: BrowserContext;
 }
@@ -28,8 +30,8 @@ export class Watched {
     return new Watched(await chromium.launch({ executablePath: CHROMIUM!, args: ['--no-sandbox'] }));
   }
 
-  async context({ width = 1440, height = 900, theme = 'light' }: Look = {}): Promise<BrowserContext> {
-    const context = await this.browser.newContext({ viewport: { width, height }, colorScheme: theme });
+  async context({ width = 1440, height = 900, theme = 'light', touch = false }: Look = {}): Promise<BrowserContext> {
+    const context = await this.browser.newContext({ viewport: { width, height }, colorScheme: theme, hasTouch: touch });
     await context.addInitScript(
       "document.addEventListener('securitypolicyviolation', (e) => console.error('policy: ' + e.violatedDirective + ' ' + e.blockedURI))",
     );

@@ -15,6 +15,7 @@ import { serviceClock } from '../lib/service-clock.js';
 import { ago } from '../lib/text.js';
 import { untold } from '../lib/untold.js';
 import { AsOf } from './as-of.js';
+import { useWhyNot } from './why-not.js';
 
 const LOOK = {
   plain: 'border-line bg-panel text-ink hover:bg-raised',
@@ -31,17 +32,22 @@ interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
 }
 
 export function Button({ look = 'plain', hotkey, not, children, className = '', disabled, title, ...rest }: ButtonProps): ReactNode {
+  const { off, words } = useWhyNot(not);
   return (
-    <button
-      type="button"
-      {...rest}
-      disabled={disabled === true || not !== undefined}
-      title={not ?? title}
-      className={`inline-flex min-h-8 max-w-full items-center justify-center gap-1.5 rounded-md border px-2.5 py-1 text-sm font-medium disabled:opacity-50 pointer-coarse:min-h-11 ${LOOK[look]} ${className}`}
-    >
-      {children}
-      {hotkey !== undefined && <Key keys={hotkey} />}
-    </button>
+    <>
+      <button
+        type="button"
+        {...rest}
+        disabled={disabled === true && not === undefined}
+        title={not === undefined ? title : undefined}
+        {...off}
+        className={`inline-flex min-h-8 max-w-full items-center justify-center gap-1.5 rounded-md border px-2.5 py-1 text-sm font-medium disabled:opacity-50 aria-disabled:opacity-50 pointer-coarse:min-h-11 ${LOOK[look]} ${className}`}
+      >
+        {children}
+        {hotkey !== undefined && <Key keys={hotkey} />}
+      </button>
+      {words}
+    </>
   );
 }
 
