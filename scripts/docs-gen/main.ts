@@ -9,6 +9,7 @@ import { FILES, publishedSchema } from './file-schemas.js';
 import { keysPage } from './keys-page.js';
 import { GENERATED, page, table } from './markdown.js';
 import { problemsPage } from './problems-page.js';
+import { rightsPage } from './rights-page.js';
 
 /**
  * `npm run docs:gen`: the reference below `docs/reference`, and the JSON Schemas of files in `schemas`, from what the service itself uses.
@@ -23,6 +24,7 @@ for (const kind of FILES) {
 }
 files.set('docs/reference/events.md', eventsPage());
 files.set('docs/reference/errors.md', problemsPage());
+files.set('docs/reference/rights.md', rightsPage());
 files.set('docs/reference/environment.md', environmentPage());
 for (const [name, text] of commandPages()) files.set(`docs/reference/${name}.md`, text);
 files.set(
