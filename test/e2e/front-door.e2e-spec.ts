@@ -428,5 +428,5 @@ it('the scanner for leaks finds what it is for', () => {
     expect({ detail, found: said(detail).length > 0 }).toEqual({ detail, found: true });
   }
   expect(said('city already initialized at /srv/cities/a', 'conflict')).toEqual([]);
-  expect(said('the API key may only read', 'forbidden')).toEqual([]);
+  expect(said('the API key lacks the right "operate"', 'forbidden')).toEqual([]);
 });

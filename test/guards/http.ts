@@ -335,10 +335,10 @@ export const HTTP: readonly Guard[] = [
     test: FRONT_DOOR,
   },
   {
-    guard: 'A key that only reads changes nothing.',
+    guard: 'A key is asked for a right also by a read that needs one.',
     file: GATE,
-    find: "if (principal.scope !== 'write' && (principal.rights ?? []).length === 0) return 'the API key may only read';",
-    replace: "if (principal.scope !== 'write' && (principal.rights ?? []).length === 0) return undefined;",
+    find: 'operation === undefined ? undefined : lacking(principal, operation)',
+    replace: 'changes === undefined ? undefined : lacking(principal, changes)',
     test: FRONT_DOOR,
   },
   {

@@ -359,8 +359,11 @@ describe('SVC_AUTH=keys', () => {
     expect((await client.get('/v0/things/1', bearer('svc_read'))).body.caller.cities).toEqual(['one']);
   });
 
-  it('lets a read key change nothing', async () => {
-    expectProblem(await client.post('/v0/things', { name: 'a' }, bearer('svc_read')), 403, 'forbidden', 'the API key may only read');
+  it('asks a key for the right that an operation needs, also for a read', async () => {
+    const reader = await client.post('/v0/things', { name: 'a' }, bearer('svc_read'));
+    expectProblem(reader, 403, 'forbidden', 'the API key lacks the right "operate"');
+    expectProblem(await client.get('/v0/done', bearer('svc_operate')), 403, 'forbidden', 'the API key lacks the right "audit"');
+    expect((await client.get('/v0/done', bearer('svc_write'))).status).toBe(200);
     expect((await client.post('/v0/things', { name: 'a' }, bearer('svc_write'))).status).toBe(201);
     expect((await client.post('/v0/things', { name: 'a' }, bearer('svc_operate'))).status).toBe(201);
     const builder = await client.post('/v0/things', { name: 'a' }, bearer('svc_configure'));

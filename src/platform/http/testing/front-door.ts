@@ -70,6 +70,12 @@ class ThingsController {
     return { id, query, caller };
   }
 
+  @Operation({ id: 'get-done', needs: 'audit', summary: 'Who did what' })
+  @Get('v0/done')
+  done(): unknown {
+    return {};
+  }
+
   @Operation({ id: 'get-planned', plannedOnce: true, summary: 'Whether statements are prepared' })
   @Get('v0/planned')
   planned(): unknown {
