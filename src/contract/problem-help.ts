@@ -36,7 +36,7 @@ export const PROBLEM_HELP: Readonly<Record<ProblemName, ProblemHelp>> = {
   },
   forbidden: {
     means: 'The key may not do this, or not with this city.',
-    then: 'Use a key with the scope that the operation names, or ask for one.',
+    then: 'Use a key with the right that it names, or ask for one: [What a key needs](rights.md).',
   },
   origin_not_allowed: { means: 'A page of another site asks.', then: 'Name its origin in `SVC_ALLOWED_ORIGINS`.' },
   not_found: { means: 'There is nothing at this address.', then: 'Compare the path with `/openapi.json`.' },
