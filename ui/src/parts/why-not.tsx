@@ -1,4 +1,5 @@
 import { useId, useRef, type DOMAttributes, type ReactNode } from 'react';
+import { visible } from '../lib/text.js';
 
 type Off = DOMAttributes<HTMLButtonElement> & { readonly 'aria-disabled'?: true; readonly 'aria-describedby'?: string };
 
@@ -49,7 +50,7 @@ export function useWhyNot(not: string | undefined): { readonly off: Off; readonl
         className="why"
         onPointerLeave={({ relatedTarget }) => leave(relatedTarget)}
       >
-        {not}
+        {visible(not)}
       </span>
     ),
   };
