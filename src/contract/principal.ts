@@ -54,6 +54,11 @@ export function may(principal: Principal, right: Right): boolean {
   return principal.scope === 'write' || principal.rights?.includes(right) === true;
 }
 
+/** Why a caller may not manage keys; undefined where it may: it could give itself any right, in any city. */
+export function whyNotAdminister({ scope, cities }: Principal): string | undefined {
+  return scope === 'write' && cities === undefined ? undefined : 'keys are managed with a write key that is not limited to cities';
+}
+
 export function maySee(principal: Principal, city: string): boolean {
   return principal.cities === undefined || principal.cities.includes(city);
 }

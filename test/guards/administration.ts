@@ -84,9 +84,9 @@ export const ADMINISTRATION_GUARDS: readonly Guard[] = [
   },
   {
     guard: 'Keys are managed by callers with every right.',
-    file: 'src/modules/administration/keys/keys.service.ts',
-    find: "if (caller.scope !== 'write' || caller.cities !== undefined) {",
-    replace: "if (caller.scope !== 'write') {",
+    file: 'src/contract/principal.ts',
+    find: "scope === 'write' && cities === undefined ? undefined :",
+    replace: "scope === 'write' ? undefined :",
     test: KEYS,
   },
   {

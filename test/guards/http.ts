@@ -344,9 +344,17 @@ export const HTTP: readonly Guard[] = [
   {
     guard: 'A key does only what it has the right to.',
     file: GATE,
-    find: "if (needs === undefined || needs === 'all-cities' || needs === 'administer' || may(principal, needs)) return undefined;",
+    find: 'if (needs === undefined || may(principal, needs)) return undefined;',
     replace: "if (needs !== undefined || principal.actor !== '') return undefined;",
     test: FRONT_DOOR,
+  },
+  {
+    guard: 'Nobody reads the body of a key that may not do what is for keys of all cities.',
+    file: GATE,
+    find: 'if (principal.session !== undefined) return undefined;',
+    replace: "if (principal.session !== undefined || principal.actor !== '') return undefined;",
+    test: FRONT_DOOR,
+    name: 'reads no body',
   },
   {
     guard: 'A key without the right to commands says nothing of what is run.',

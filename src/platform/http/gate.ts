@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest, RouteOptions, onRequestHookHandler, preHandlerAsyncHookHandler } from 'fastify';
-import { may, type Principal } from '../../contract/principal.js';
+import { may, whyNotAdminister, type Principal } from '../../contract/principal.js';
 import { problem, type ProblemError } from '../../contract/problems.js';
 import type { AppConfig } from '../config/config.js';
 import {
@@ -249,9 +249,14 @@ export class Gate {
   }
 }
 
-/** Why a key may not use an operation. What is for keys of all cities is for its room to say. */
+/** Why a key may not use an operation, before anything is read. What is of all cities, the policy and the rooms keep from sessions. */
 function lacking(principal: Principal, { needs }: OperationSpec): string | undefined {
-  if (needs === undefined || needs === 'all-cities' || needs === 'administer' || may(principal, needs)) return undefined;
+  if (needs === 'all-cities' || needs === 'administer') {
+    if (principal.session !== undefined) return undefined;
+    if (needs === 'administer') return whyNotAdminister(principal);
+    return principal.cities === undefined ? undefined : 'the API key is limited to cities';
+  }
+  if (needs === undefined || may(principal, needs)) return undefined;
   return `the API key lacks the right "${needs}"`;
 }
 

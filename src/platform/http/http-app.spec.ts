@@ -371,6 +371,17 @@ describe('SVC_AUTH=keys', () => {
     expect((await client.post('/v0/things', { name: 'a' }, { ...bearer('svc_write'), 'X-SVC-Request': undefined })).body.code).toBe('csrf');
   });
 
+  it('reads no body of a key that is not of all cities, or has not every right, where both are needed', async () => {
+    const why = 'keys are managed with a write key that is not limited to cities';
+    for (const key of ['svc_read', 'svc_operate', 'svc_one'])
+      expectProblem(await client.post('/v0/administered', { unfit: true }, bearer(key)), 403, 'forbidden', why);
+    expect((await client.post('/v0/administered', { unfit: true }, bearer('svc_write'))).status).toBe(422);
+    expect((await client.post('/v0/administered', { name: 'a' }, bearer('svc_write'))).status).toBe(201);
+    for (const key of ['svc_read', 'svc_one'])
+      expectProblem(await client.get('/v0/everywhere', bearer(key)), 403, 'forbidden', 'the API key is limited to cities');
+    for (const key of ['svc_operate', 'svc_write']) expect((await client.get('/v0/everywhere', bearer(key))).status).toBe(200);
+  });
+
   it('answers 503, not 401, when keys cannot be checked', async () => {
     expectProblem(await client.get('/v0/things/1', bearer('svc_down')), 503, 'unavailable', 'try again');
   });

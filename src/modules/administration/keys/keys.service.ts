@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { RIGHTS, type Principal, type Right } from '../../../contract/principal.js';
+import { RIGHTS, whyNotAdminister, type Principal, type Right } from '../../../contract/principal.js';
 import { problem } from '../../../contract/problems.js';
 import { Db } from '../../../platform/database/database.js';
 import { violatedConstraint } from '../../../platform/database/pg-errors.js';
@@ -87,9 +87,8 @@ export class KeysService {
 }
 
 function demandAdministrator(caller: Principal): void {
-  if (caller.scope !== 'write' || caller.cities !== undefined) {
-    throw problem('forbidden', 'keys are managed with a write key that is not limited to cities');
-  }
+  const why = whyNotAdminister(caller);
+  if (why !== undefined) throw problem('forbidden', why);
 }
 
 /** @throws ProblemError validation_failed for two answers to one question */

@@ -76,6 +76,18 @@ class ThingsController {
     return {};
   }
 
+  @Operation({ id: 'get-everywhere', needs: 'all-cities', summary: 'What is of all cities' })
+  @Get('v0/everywhere')
+  everywhere(): unknown {
+    return {};
+  }
+
+  @Operation({ id: 'administer-things', needs: 'administer', summary: 'What only who may all may do', status: 201 })
+  @Post('v0/administered')
+  administer(@Body({ schema: ThingInput }) body: z.infer<typeof ThingInput>): unknown {
+    return body;
+  }
+
   @Operation({ id: 'get-planned', plannedOnce: true, summary: 'Whether statements are prepared' })
   @Get('v0/planned')
   planned(): unknown {
