@@ -36,8 +36,8 @@ export function rightsPage(): string {
     GENERATED,
     '# What a key needs',
     'With `SVC_AUTH=keys` every operation needs a key. What is not below reads, and any key that may see the city is enough. ' +
-      '[Give a colleague a key](../how-to/keys.md) says how rights are given; a refusal (403) names the one that a key lacks. Here they are by ' +
-      'operation. A formula whose steps `check` something says what is run, and needs `commands` too.',
+      '[Give a colleague a key](../how-to/keys.md) says how rights are given; a refusal (403) names the right that a key lacks, where it lacks one. ' +
+      'Here they are by operation. A formula whose steps `check` something says what is run, and needs `commands` too.',
     ...NEEDS.map(([name, about]) =>
       [
         `## ${name}`,

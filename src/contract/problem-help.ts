@@ -36,7 +36,7 @@ export const PROBLEM_HELP: Readonly<Record<ProblemName, ProblemHelp>> = {
   },
   forbidden: {
     means: 'The key may not do this, or not with this city.',
-    then: 'Use a key with the right that it names, or ask for one: [What a key needs](rights.md).',
+    then: 'Where it names a right, use a key that has it: [What a key needs](rights.md); otherwise one for all cities, or for that city.',
   },
   origin_not_allowed: { means: 'A page of another site asks.', then: 'Name its origin in `SVC_ALLOWED_ORIGINS`.' },
   not_found: { means: 'There is nothing at this address.', then: 'Compare the path with `/openapi.json`.' },
