@@ -3,7 +3,8 @@ import { describe, expect, it } from '@jest/globals';
 
 /**
  * What is sent and what is asked for before stand in one file, and nothing else ties them: here the requests of each file are found in its text, and
- * the operations that they are of among those that it asks for.
+ * the operations that they are of among those that it asks for. No more is held than this: of the operations that a request may be of, the file asks
+ * for one, anywhere. Whether the button, or the key, that sends it is the one that asks only a browser can show.
  */
 interface Operation {
   readonly method: string;
