@@ -508,6 +508,73 @@ described('administration on the page', () => {
     watched.forgive(/403|404/);
   });
 
+  it('does nothing that a button refuses when a key of the keyboard asks for it', async () => {
+    const text = 'formula = "greet"\n[[steps]]\nid = "say"\ntitle = "Greet"\n';
+    expect((await a.send('PUT', `${city}/formulas/greet`, text, { 'Content-Type': 'application/octet-stream' })).status).toBe(200);
+    const run = await a.post(`${city}/sling`, { target: 'mayor', formula: 'greet' });
+    const mail = await a.post(`${city}/mail`, { to: 'human', from: 'mayor', subject: 'Read', body: 'Read this' });
+    const key = await putKey(stack.databaseUrl, 'types', { scope: 'read', cities: ['alpha'] });
+    const own = await watched.context();
+    await own.addInitScript(`sessionStorage.setItem('svc.key', ${JSON.stringify(key)})`);
+    const reading = await watched.open(`${guarded}${c}/packs`, { context: own });
+    const sent: string[] = [];
+    reading.on('request', (request) => request.method() !== 'GET' && void sent.push(request.url()));
+    for (const [path, keys, name, labels] of [
+      ['packs', 'ci', 'Fetch imports', ['import a pack', 'fetch what the files import']],
+      ['formulas', 'cjs', 'New formula', ['new formula', 'start a run of it']],
+      ['formulas/greet', 's', 'Start a run', ['start a run']],
+      [`runs/${run.body.run?.run_id ?? run.body.root_bead_id}`, 's', 'Start again', ['start it again']],
+    ] as const) {
+      await reading.goto(`${guarded}${c}/${path}`);
+      const one = reading.getByRole('button', { name });
+      await one.waitFor();
+      expect({ path, why: await whyNot(one) }).toEqual({ path, why: expect.stringContaining('lacks the right') });
+      for (const each of keys) await reading.keyboard.press(each);
+      expect({ path, opened: await reading.locator('dialog[open]').count() }).toEqual({ path, opened: 0 });
+      await reading.keyboard.press('?');
+      const help = reading.getByRole('dialog', { name: 'Keys of this view' });
+      await help.waitFor();
+      for (const label of labels) expect({ label, bound: await help.getByText(label).count() }).toEqual({ label, bound: 0 });
+    }
+    for (const [path, field, name] of [
+      ['mail?new=1', 'Text', 'Send'],
+      ['sessions?new=1', 'First message', 'Start the session'],
+      [`mail?thread=${mail.body.id}`, 'Reply', 'Reply'],
+    ] as const) {
+      await reading.goto(`${guarded}${c}/${path}`);
+      const form = reading.locator('form').filter({ has: reading.getByRole('button', { name }) });
+      for (const required of await form.locator('input[required]').all()) await required.fill('human');
+      await form.getByLabel(field, { exact: true }).fill('More');
+      expect({ path, why: await whyNot(form.getByRole('button', { name })) }).toEqual({ path, why: 'this key lacks the right “operate”' });
+      await form.getByLabel(field, { exact: true }).press('Control+Enter');
+      expect({ path, busy: await form.getByRole('button', { name }).textContent() }).toEqual({ path, busy: expect.stringContaining(name) });
+    }
+    expect(sent).toEqual([]);
+
+    // Escape takes away the words, wherever the focus is, and the next one what they stand in.
+    const bead = await a.post(`${city}/beads`, { title: 'Kept' });
+    await reading.goto(`${guarded}${c}/beads?bead=${bead.body.id}`);
+    const [pane, words] = [reading.locator('[data-bead-pane]'), reading.getByRole('tooltip')];
+    const [edit, assign] = ['Edit', 'Assign'].map((name) => pane.getByRole('button', { name }));
+    await whyNot(edit!);
+    for (const come of [() => edit!.hover({ force: true }), () => edit!.focus()]) {
+      await come();
+      expect(await words.count()).toBe(1);
+      await reading.keyboard.press('Escape');
+      expect([await words.count(), await pane.count()]).toEqual([0, 1]);
+    }
+    // A pointer that comes to another button shows what that one says alone.
+    await assign!.focus();
+    await reading.mouse.move(0, 0);
+    await edit!.hover({ force: true });
+    expect(await words.count()).toBe(1);
+    await reading.keyboard.press('Escape');
+    expect([await words.count(), await pane.count()]).toEqual([0, 1]);
+    await reading.keyboard.press('Escape');
+    await pane.waitFor({ state: 'detached' });
+    await own.close();
+  });
+
   it('says before it is pressed what a key may not that sets a city up, and does not say what is run', async () => {
     expect((await a.send('PUT', `${city}/patches/agents`, { name: 'mayor', env: { MODE: 'slow' } })).status).toBe(200);
     const made = await a.post('/v0/keys', { name: 'sets up', rights: ['operate', 'configure'], cities: ['alpha'] });
@@ -616,9 +683,19 @@ described('administration on the page', () => {
     await limited.goto(`${guarded}${c}/rigs?new=1`);
     const form = limited.locator('dialog[open]');
     await form.getByLabel('Name', { exact: true }).fill('more');
+    const add = form.getByRole('button', { name: 'Add the rig' });
+    expect(await whyNot(add)).toBe(why);
+    // Who writes in a field is told, and goes on there.
     await form.getByLabel('Name', { exact: true }).press('Enter');
-    await press(form.getByRole('button', { name: 'Add the rig' }));
     expect(await words.textContent()).toBe(why);
+    await limited.keyboard.type('s');
+    expect(await form.getByLabel('Name', { exact: true }).inputValue()).toBe('mores');
+    await limited.keyboard.press('Tab');
+    expect(await words.count()).toBe(0);
+    await press(add);
+    expect(await words.textContent()).toBe(why);
+    await limited.keyboard.press('Escape');
+    expect([await words.count(), await form.count(), await form.getByRole('alert').count()]).toEqual([0, 1, 0]);
     expect(sent).toEqual([]);
     await limited.goto(`${guarded}/ui/settings`);
     await live(limited);

@@ -46,8 +46,8 @@ export function CreateSession({ city, onCancel }: { city: string; onCancel: () =
   const not = useForbidden(needs.createSession);
   const value = chosen ?? (candidates?.[0] === undefined ? '' : `${candidates[0][0]} ${candidates[0][1]}`);
   const create = async (): Promise<void> => {
-    // Its keys send the form also while its button waits.
-    if (busy) return;
+    // Its keys send the form also while its button waits, or is off.
+    if (busy || not !== undefined) return;
     const [kind, ...name] = value.split(' ');
     setBusy(true);
     setError(undefined);

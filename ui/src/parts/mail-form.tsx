@@ -29,8 +29,8 @@ export function MailForm({ city, to: first, onDone, onCancel }: Props): ReactNod
   const wishes = useWishes();
   const not = useForbidden(needs.sendMail, needs.broadcastMail);
   const send = (): void => {
-    // Its keys send the form also while its button waits.
-    if (busy) return;
+    // Its keys send the form also while its button waits, or is off.
+    if (busy || not !== undefined) return;
     setBusy(true);
     setError(undefined);
     const copies = cc.split(',').flatMap((one) => (one.trim() === '' ? [] : [one.trim()]));

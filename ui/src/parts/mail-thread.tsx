@@ -132,7 +132,8 @@ export function MailThread({ city, id, agents, known, archived, onClose, onArchi
         className="sticky bottom-0 flex flex-col gap-2 border-t border-line bg-panel p-4"
         onSubmit={(event) => {
           event.preventDefault();
-          if (body.trim() !== '') reply();
+          // Its keys send the form also while its button is off.
+          if (body.trim() !== '' && not === undefined) reply();
         }}
       >
         <textarea

@@ -37,7 +37,7 @@ export function FormulaPage(): ReactNode {
   const [starting, setStarting] = useState(false);
   const not = useForbidden(needs.sling);
   useKeys('This formula', [
-    { keys: 's', label: 'start a run', run: () => setStarting(true) },
+    ...(not === undefined ? [{ keys: 's', label: 'start a run', run: () => setStarting(true) }] : []),
     { keys: 'u', label: 'back to the formulas', run: () => void navigate({ to: '/c/$city/formulas', params: { city }, search: {} }) },
   ]);
   return (

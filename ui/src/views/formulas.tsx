@@ -52,8 +52,8 @@ export function Formulas(): ReactNode {
   );
   useKeys('Formulas of the city', [
     { keys: '/', label: 'filter', run: () => filter.current?.focus() },
-    { keys: 'c', label: 'new formula', run: () => create(true) },
-    { keys: 's', label: 'start a run of it', run: () => setStarting(at) },
+    ...(configure === undefined ? [{ keys: 'c', label: 'new formula', run: () => create(true) }] : []),
+    ...(not === undefined ? [{ keys: 's', label: 'start a run of it', run: () => setStarting(at) }] : []),
   ]);
   return (
     <CityPage

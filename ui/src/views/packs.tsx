@@ -49,10 +49,15 @@ export function Packs(): ReactNode {
       const { changed, pins } = await post<Schemas['PackInstallBody']>(inCity(city, 'packs/install'));
       return changed ? `${counted(pins.length, 'pin is', 'pins are')} written anew` : 'Everything is there as it is pinned';
     });
-  useKeys('Packs', [
-    ...(not === undefined ? [{ keys: 'c', label: 'import a pack', run: () => add(true) }] : []),
-    { keys: 'i', label: 'fetch what the files import', run: install },
-  ]);
+  useKeys(
+    'Packs',
+    not !== undefined
+      ? []
+      : [
+          { keys: 'c', label: 'import a pack', run: () => add(true) },
+          { keys: 'i', label: 'fetch what the files import', run: install },
+        ],
+  );
   return (
     <Frame
       title="Packs"

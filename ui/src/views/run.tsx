@@ -56,7 +56,7 @@ export function RunPage(): ReactNode {
   const over = run !== undefined && isOver(run.status);
   const failure = run === undefined ? undefined : failureOf(run);
   useKeys('This run', [
-    ...(run?.formula === undefined ? [] : [{ keys: 's', label: 'start it again', run: () => setDialog('again') }]),
+    ...(run?.formula === undefined || not !== undefined ? [] : [{ keys: 's', label: 'start it again', run: () => setDialog('again') }]),
     { keys: 'u', label: 'back to the runs', run: () => void navigate({ to: '/c/$city/runs', params: { city }, search: {} }) },
   ]);
   return (
