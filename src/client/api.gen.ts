@@ -175,7 +175,7 @@ export interface paths {
         put?: never;
         /**
          * Create a city: scaffold its directory, register it and bring it up
-         * @description The directory must belong to no other city, lie in none and have none in it. A key of some cities makes these only, in the directory named as the city; whatever else it names is 403, whether it is there or not.
+         * @description The directory must belong to no other city, lie in none and have none in it. A key of some cities makes these only, in the directory named as the city; whatever else it names is 403, whether it is there or not. With `start_command` or `network` a key needs the right `commands` too.
          */
         post: operations["post-v0-city"];
         delete?: never;
@@ -2374,7 +2374,7 @@ export interface paths {
         get: operations["get-v0-city-by-city-name-patches-agents"];
         /**
          * Store a patch of an agent
-         * @description What the body can say of a stored patch is replaced: absent and null members are taken out. What it cannot say, the files may have said, and it stays. An environment value that is masked means the stored one.
+         * @description What the body can say of a stored patch is replaced: absent and null members are taken out. What it cannot say, the files may have said, and it stays. An environment value that is masked means the stored one. With `env` a key needs the right `commands` too.
          */
         put: operations["put-v0-city-by-city-name-patches-agents"];
         post?: never;
