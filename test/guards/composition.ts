@@ -24,6 +24,14 @@ export const COMPOSITION_GUARDS: readonly Guard[] = [
     test: 'src/modules/sessions/rigs/rig-git.spec.ts',
   },
   {
+    guard: 'A folder is listed from memory only while its stamp is the one that it was listed with.',
+    file: DISK_TREE,
+    find: 'if (stampOf(now) === known.stamp) {',
+    replace: "if (stampOf(now) !== '') {",
+    test: TREE,
+    name: 'lists a folder as it was known while its stamp is that, and only so much of so many',
+  },
+  {
     guard: 'What agents make a link of once its path was found is not read as configuration.',
     file: 'src/modules/files/composition/trees/file-content.ts',
     find: 'if (handle !== undefined && liesAt(handle, at, `${at} (deleted)`)) return handle;',

@@ -11,7 +11,7 @@ import { processPlaces } from '../../../../platform/disk/disk-places.js';
 import { DiskTree } from './disk-tree.js';
 import { FileCache } from './file-cache.js';
 import { TreeFailure } from './file-tree.js';
-import { Ledger } from './ledger.js';
+import { Ledger, stampOf } from './ledger.js';
 
 let base: string;
 let root: string;
@@ -448,6 +448,32 @@ describe('FileCache', () => {
     for (let n = 0; n < 50; n++) {
       await put('city.toml', String(n % 10));
       expect(await new DiskTree(root, '', new Ledger(), { cache }).read('city.toml')).toBe(String(n % 10));
+    }
+  });
+
+  it('lists a folder as it was known while its stamp is that, and only so much of so many', async () => {
+    const cache = new FileCache(10, 10, 1);
+    const at = path.dirname(await put('agents/one'));
+    const names = async (name = 'agents'): Promise<string[]> =>
+      (await new DiskTree(root, '', new Ledger(), { cache }).list(name)).map((entry) => entry.name);
+    const stamp = stampOf(await stat(at, { bigint: true }));
+    cache.setFolder(at, { stamp, entries: [{ name: 'known', kind: 'file', isLink: false }] });
+    expect(await names()).toEqual(['known']);
+    await put('agents/two');
+    expect(await names()).toEqual(['one', 'two']);
+    await eventually(async () => (await names()).length === 2 && cache.folder(at) !== undefined);
+    await put('other/one');
+    await eventually(async () => (await names('other')).length === 1 && cache.folder(path.join(root, 'other')) !== undefined);
+    expect(cache.folder(at)).toBeUndefined();
+    cache.setFolder(at, { stamp, entries: Array.from({ length: 51 }, (_, n) => ({ name: `${n}`, kind: 'file', isLink: false })) });
+    expect(cache.folder(at)).toBeUndefined();
+  });
+
+  it('never answers with an old state of a folder', async () => {
+    const cache = new FileCache();
+    for (let n = 1; n <= 50; n++) {
+      await put(`agents/${n}`);
+      expect(await new DiskTree(root, '', new Ledger(), { cache }).list('agents')).toHaveLength(n);
     }
   });
 });

@@ -153,10 +153,20 @@ export class DiskTree implements FileTree {
     this.ledger.noteEntry(at, found, () => sha256);
   }
 
-  /** Everything in a directory, sorted by name, links as such. */
-  async #entries(at: string, name: string, changeOf?: ChangeOf): Promise<DiskEntry[]> {
+  /** Everything in a directory, sorted by name, links as such; from memory when its stamp is one of which it was read before. */
+  async #entries(at: string, name: string, changeOf?: ChangeOf): Promise<readonly DiskEntry[]> {
+    const known = changeOf === undefined ? this.#cache.folder(at) : undefined;
+    if (known !== undefined) {
+      const now = await lstat(at);
+      if (stampOf(now) === known.stamp) {
+        this.ledger.noteEntry(at, now, () => digestOf(known.entries));
+        this.#cache.setFolder(at, known);
+        return known.entries;
+      }
+    }
     const { found, entries } = await readEntries(at, name, changeOf?.(name), (full) => this.ledger.noteEntry(at, full));
     this.ledger.noteEntry(at, found, () => digestOf(entries));
+    if (isSettled(found)) this.#cache.setFolder(at, { stamp: stampOf(found), entries });
     return entries;
   }
 
