@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
@@ -19,6 +19,7 @@ import { PackInstallerService } from '../../configuration/packs/pack-installer.s
 import { CityInitializer, type Initialized } from './city-initializer.js';
 import { phasesCompleted, retryDelayMs } from '../../tenancy/cities/city-phases.js';
 import { configHash } from './city-files.js';
+import { materialize } from './materialize.js';
 import { planScaffold } from '../../tenancy/cities/scaffold/plan.js';
 import { applyScaffold, nothingWritten } from '../../tenancy/cities/scaffold/scaffold.js';
 
@@ -78,6 +79,22 @@ describe('CityInitializer', () => {
   ])('fails with %s: %s', async (code, file, content, message) => {
     await write(file, content);
     await expect(initialize()).rejects.toMatchObject({ code, message: expect.stringMatching(message), failureClass: 'structural' });
+  });
+
+  it('makes the folders that are missing, and takes none that a link leads out to', async () => {
+    const outside = path.join(path.dirname(dir), 'outside');
+    await mkdir(path.join(outside, 'cache'), { recursive: true });
+    await rm(path.join(dir, '.gc'), { recursive: true });
+    await materialize(dir);
+    for (const [relative, target] of [['.gc/cache', path.join(outside, 'cache')] as const, ['.gc', outside] as const]) {
+      const at = path.join(dir, relative);
+      expect((await lstat(at)).isDirectory()).toBe(true);
+      await rm(at, { recursive: true });
+      await symlink(target, at);
+      await expect(materialize(dir)).rejects.toThrow(`${relative} leads out of the city`);
+      await rm(at);
+      await materialize(dir);
+    }
   });
 
   it('never reads or quotes what lies outside the city', async () => {

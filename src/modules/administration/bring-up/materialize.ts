@@ -1,4 +1,4 @@
-import { mkdir, realpath } from 'node:fs/promises';
+import { lstat, mkdir, realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { errnoOf, isBelow } from '../../files/composition/trees/paths.js';
 import { InitFailure } from './failure.js';
@@ -6,10 +6,16 @@ import { CONVENTION_DIRS, RUNTIME_DIRS } from '../../tenancy/cities/scaffold/fil
 
 const CODE = 'city_init_failed';
 
-/** Makes sure that the directories are there which a running city needs. */
+/**
+ * Makes sure that the directories are there which a running city needs.
+ *
+ * @param dir a real path
+ */
 export async function materialize(dir: string): Promise<void> {
   for (const relative of [...RUNTIME_DIRS, ...CONVENTION_DIRS]) {
     const at = path.join(dir, relative);
+    // All of a city that was just made: to look is one call, to make it and to follow its path are many.
+    if (await isFolder(at)) continue;
     try {
       await mkdir(at, { recursive: true, mode: 0o755 });
     } catch (error) {
@@ -19,4 +25,9 @@ export async function materialize(dir: string): Promise<void> {
     }
     if (!isBelow(dir, await realpath(at))) throw new InitFailure(CODE, `${relative} leads out of the city`);
   }
+}
+
+/** A link to one is none. */
+async function isFolder(at: string): Promise<boolean> {
+  return (await lstat(at).catch(() => undefined))?.isDirectory() === true;
 }
