@@ -228,7 +228,7 @@ export class ConfigKeeper implements OnApplicationBootstrap {
       if (ledger === undefined || !this.#isKept(kept)) return false;
       // Watched first: what changes after that is told.
       kept.watch.follow(ledger.paths());
-      if (await ledger.changed(false, FILES_AT_ONCE)) return false;
+      if (await ledger.changed(kept.watch.complete, FILES_AT_ONCE)) return false;
       kept.ledger = ledger;
       return true;
     }
