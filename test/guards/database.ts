@@ -119,6 +119,14 @@ export const DATABASE: readonly Guard[] = [
     test: 'src/platform/database/gathered-reads.spec.ts',
   },
   {
+    guard: 'What is due seldom is asked for seldom.',
+    file: 'src/platform/database/due-looks.ts',
+    find: ' && now - watched.askedAt > watched.everyMs - nextMs;',
+    replace: ' || nextMs < 0;',
+    test: 'src/platform/database/due-looks.db-spec.ts',
+    name: 'asks about nobody more often than he wants',
+  },
+  {
     guard: 'Where it cannot be asked what is due, everybody looks by himself.',
     file: 'src/platform/database/due-looks.ts',
     find: "return 'all';",

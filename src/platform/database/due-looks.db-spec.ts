@@ -69,6 +69,17 @@ describe('one look for all that is due', () => {
     expect(turns.second).toBeGreaterThan(1);
   });
 
+  it('asks about nobody more often than he wants', async () => {
+    await sql`create sequence asked`.execute(db);
+    rooms();
+    looks.watch(3_600_000, sql<boolean>`nextval('asked') < 0`, () => undefined);
+    for (let n = 0; n < 3; n++) {
+      await add('second');
+      await eventually(async () => (await left()) === 0);
+    }
+    expect((await sql<{ times: number }>`select last_value::int as times from asked`.execute(db)).rows).toEqual([{ times: 1 }]);
+  });
+
   it('leaves everybody to look by himself where it fails', async () => {
     looks.watch(EVERY_MS, sql<boolean>`(select true from no_such_table)`, () => undefined);
     rooms();

@@ -5,6 +5,7 @@ import { repeat } from '../health/repeat.js';
 import { AppLogger } from '../logging/logger.js';
 import { AutoResetEvent } from '../time/auto-reset-event.js';
 import { sleep } from '../time/clock.js';
+import { preparing } from '../turns/preparing.js';
 import { Db, PgPool } from './database.js';
 
 /** Whether there is something to do, as one value in SQL; null says no. It may say yes where there is nothing, and never the other way round. */
@@ -26,10 +27,13 @@ interface Watched {
   readonly due: DueCondition;
   readonly ring: () => void;
   rungAt: number;
+  askedAt: number;
 }
 
 /** Whatever the conditions say, everybody looks by himself so often; one after the other, or each would need a connection of his own at once. */
 const ALL_MS = 30_000;
+/** Whoever waits to be rung looks by himself after this, which is never before his turn: else each would look twice as often. */
+const UNRUNG_MS = 2 * ALL_MS;
 /** A timer may be early by so much. */
 const EARLY_MS = 5;
 
@@ -58,7 +62,7 @@ export class DueLooks {
 
   /** Calls `ring` when something may be due, `everyMs` apart at the least. */
   watch(everyMs: number, due: DueCondition, ring: () => void): void {
-    this.#watched.add({ everyMs, due, ring, rungAt: -Infinity });
+    this.#watched.add({ everyMs, due, ring, rungAt: -Infinity, askedAt: -Infinity });
     this.#statement = undefined;
     this.#version++;
     this.#loop ??= this.#begin();
@@ -70,16 +74,18 @@ export class DueLooks {
     this.watch(everyMs, due, () => woken.set());
     woken.set();
     const turn = async (signal: AbortSignal): Promise<void> => {
-      await woken.waitFor(ALL_MS, signal);
-      if (!signal.aborted) await work(signal);
+      await woken.waitFor(UNRUNG_MS, signal);
+      // The same statements again and again, most of which find nothing: to plan them took longer than to carry them out.
+      if (!signal.aborted) await preparing(() => work(signal));
     };
     repeat(this.lifecycle, this.log, { name, everyMs: 1, work: turn, ...(phase === undefined ? {} : { phase }) });
   }
 
-  /** Which of those who watch something is due for, by their places. */
-  async ask(): Promise<ReadonlySet<number>> {
+  /** Which of those who watch something is due for, by their places. Only those that are `wanted` are asked about: some conditions take long, and are watched seldom. */
+  async ask(wanted: readonly boolean[]): Promise<ReadonlySet<number>> {
     const { sql: text, parameters } = (this.#statement ??= this.#compiled());
-    const { rows } = await this.pool.query<{ due: string }>({ name: `due-${this.#version}`, text, values: [...parameters] });
+    const values = [...parameters.slice(0, -1), wanted];
+    const { rows } = await this.pool.query<{ due: string }>({ name: `due-${this.#version}`, text, values });
     const { due } = rows[0]!;
     return new Set(due === '' ? [] : due.split(',').map(Number));
   }
@@ -98,14 +104,24 @@ export class DueLooks {
       const everyMs = Math.min(...Array.from(this.#watched, (watched) => watched.everyMs));
       // Spread, so that processes do not march in step.
       await sleep(everyMs * (0.9 + Math.random() * 0.1), signal);
-      if (!signal.aborted) this.#ring(await this.#look(signal));
+      if (!signal.aborted) this.#ring(await this.#look(this.#wanted(everyMs), signal));
     }
   }
 
+  /** About whom to ask now: who would not be rung yet, or early enough after the next look too, is not asked about. */
+  #wanted(nextMs: number): boolean[] {
+    const now = performance.now();
+    return Array.from(this.#watched, (watched) => {
+      const isWanted = !isSoon(watched, now) && now - watched.askedAt > watched.everyMs - nextMs;
+      if (isWanted) watched.askedAt = now;
+      return isWanted;
+    });
+  }
+
   /** Whom to ring: everybody when that is not known. */
-  async #look(signal: AbortSignal): Promise<ReadonlySet<number> | 'all'> {
+  async #look(wanted: readonly boolean[], signal: AbortSignal): Promise<ReadonlySet<number> | 'all'> {
     try {
-      return await this.ask();
+      return await this.ask(wanted);
     } catch (error) {
       if (!signal.aborted) this.log.warn({ err: error }, 'what is due could not be asked for; everybody looks by himself');
       return 'all';
@@ -113,8 +129,13 @@ export class DueLooks {
   }
 
   #compiled(): CompiledQuery<{ due: string }> {
-    const places = Array.from(this.#watched, ({ due }, place) => sql`case when ${due} then ${sql.lit(place)}::integer end`);
-    return sql<{ due: string }>`select concat_ws(',', ${sql.join(places)}) as due`.compile(this.db);
+    const one = ({ due }: Watched, place: number): RawBuilder<unknown> =>
+      sql`case when asked.about[${sql.lit(place + 1)}] then case when ${due} then ${sql.lit(place)}::integer end end`;
+    // The last parameter: it is another one each time.
+    return sql<{ due: string }>`
+      select concat_ws(',', ${sql.join(Array.from(this.#watched, one))}) as due from (select ${[]}::boolean[] as about) asked`.compile(
+      this.db,
+    );
   }
 
   #inTurn(now: number): number | undefined {
@@ -129,10 +150,14 @@ export class DueLooks {
     let place = -1;
     for (const watched of this.#watched) {
       place++;
-      const soon = now - watched.rungAt < watched.everyMs - EARLY_MS;
-      if (due !== 'all' && place !== next && (soon || !due.has(place))) continue;
+      if (due !== 'all' && place !== next && (isSoon(watched, now) || !due.has(place))) continue;
       watched.rungAt = now;
       watched.ring();
     }
   }
+}
+
+/** It has been rung so lately that it is not rung again yet. */
+function isSoon({ rungAt, everyMs }: Watched, now: number): boolean {
+  return now - rungAt < everyMs - EARLY_MS;
 }
