@@ -80,6 +80,14 @@ describe('one look for all that is due', () => {
     expect((await sql<{ times: number }>`select last_value::int as times from asked`.execute(db)).rows).toEqual([{ times: 1 }]);
   });
 
+  it('has its statement planned once, whomever it asks about', async () => {
+    looks.watch(3_600_000, sql<boolean>`(select count(*) > 0 from jobs a, jobs b, jobs c)`, () => undefined);
+    for (let n = 0; n < 10; n++) await looks.ask([false]);
+    const { rows } = await sql<{ once: string }>`
+      select generic_plans as once from pg_prepared_statements where name like 'due-%'`.execute(db);
+    expect(Number(rows[0]!.once)).toBeGreaterThan(3);
+  });
+
   it('leaves everybody to look by himself where it fails', async () => {
     looks.watch(EVERY_MS, sql<boolean>`(select true from no_such_table)`, () => undefined);
     rooms();
