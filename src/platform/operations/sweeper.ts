@@ -6,6 +6,7 @@ import { Failpoints } from '../failpoints/failpoints.js';
 import { AppLogger } from '../logging/logger.js';
 import { AutoResetEvent } from '../time/auto-reset-event.js';
 import { sleep } from '../time/clock.js';
+import { preparing } from '../turns/preparing.js';
 import { OperationClaimsRepository, type ClaimedRow } from './operation-claims.repository.js';
 import { OperationRegistry } from './registry.js';
 import { OperationRunner } from './runner.js';
@@ -54,7 +55,7 @@ export class OperationSweeper {
     const { leaseMs } = this.timings;
     const { kinds } = this.registry;
     this.#ended.reset();
-    if (!(await this.repository.anyDue(this.db, this.timings))) return false;
+    if (!(await preparing(() => this.repository.anyDue(this.db, this.timings)))) return false;
     await this.failpoints.hit('sweeper.before_redispatch');
     const limit = Math.max(0, EXPIRED_AT_ONCE - this.#taken);
     const rows = await this.transactions.run((tx) => this.repository.claimExpired(tx, this.config.processId, { limit, leaseMs, kinds }));

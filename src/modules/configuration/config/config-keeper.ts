@@ -4,6 +4,7 @@ import { DueLooks } from '../../../platform/database/due-looks.js';
 import { Lifecycle } from '../../../platform/health/lifecycle.js';
 import { repeat } from '../../../platform/health/repeat.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
+import { preparing } from '../../../platform/turns/preparing.js';
 import { ACTOR } from '../../tenancy/cities/actor.js';
 import type { Ledger } from '../../files/composition/trees/ledger.js';
 import { CityComposer } from './city-composer.js';
@@ -143,7 +144,7 @@ export class ConfigKeeper implements OnApplicationBootstrap {
   }
 
   async #renew(): Promise<void> {
-    const all = await this.cities.renew();
+    const all = await preparing(() => this.cities.renew());
     if (all === this.#cities) return;
     this.#cities = all;
     const cities = new Map(all.map((city) => [city.streamId, city]));
