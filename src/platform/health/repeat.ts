@@ -1,5 +1,6 @@
 import type { AppLogger } from '../logging/logger.js';
 import { sleep } from '../time/clock.js';
+import { inStep } from '../time/ticks.js';
 import type { Lifecycle, ShutdownPhase } from './lifecycle.js';
 
 export interface Repeated {
@@ -46,7 +47,7 @@ export function repeat(lifecycle: Lifecycle, log: AppLogger, { name, everyMs, ph
           if (said.size > TEXTS) said.delete(said.keys().next().value!);
         }
       }
-      await sleep(pauseAfter(failures, everyMs), signal);
+      await sleep(inStep(pauseAfter(failures, everyMs)), signal);
     }
   };
   const loop = run();

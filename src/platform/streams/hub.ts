@@ -10,6 +10,7 @@ import { Metrics } from '../health/metrics.js';
 import { repeat } from '../health/repeat.js';
 import { AppLogger } from '../logging/logger.js';
 import { sleep } from '../time/clock.js';
+import { onTicks } from '../time/ticks.js';
 import { asking } from '../turns/asking.js';
 import { workFor } from '../turns/working.js';
 import { Checkpoints, rateOfReplays } from './checkpoints.js';
@@ -27,7 +28,6 @@ import { COMPOSITE_LIMIT } from './positions.js';
 const RENEW_MS = 10 * 60_000;
 const PURGE_MS = 10 * 60_000;
 const FULL_READ_MS = 60_000;
-const TICK_MS = 250;
 const FETCH_STREAMS = 500;
 const FETCH_EVENTS = 1_000;
 const FETCH_BYTES = 4 << 20;
@@ -112,10 +112,10 @@ export class StreamHub implements Feed, OnModuleInit {
       phase: 'streams',
       work: (signal) => this.#purge(signal),
     });
-    const ticking = setInterval(() => this.#groups.tick(this.config.heartbeatMs), TICK_MS);
+    const endTicks = onTicks(() => this.#groups.tick(this.config.heartbeatMs));
     this.lifecycle.onStop('streams', 'event streams', async () => {
       unlisten();
-      clearInterval(ticking);
+      endTicks();
       this.#groups.shutdown();
       this.#stopped = true;
       this.#stop.abort();

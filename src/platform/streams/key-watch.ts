@@ -3,6 +3,7 @@ import { problem, type ProblemError } from '../../contract/problems.js';
 import { Slots } from '../collections/slots.js';
 import { Lifecycle } from '../health/lifecycle.js';
 import { Signals } from './signals.js';
+import { onTicks } from '../time/ticks.js';
 
 const RECHECK_MS = 1_000;
 /** Keys that are asked for together: those of sessions share a statement, and 3,000 one after the other took longer than a look may. */
@@ -35,11 +36,10 @@ export class KeyWatch {
     const forget = signals.onTopics((topics) => {
       if (topics === 'all' || topics.has(KEYS_TOPIC)) void this.#recheck();
     });
-    const timer = setInterval(() => void this.#recheck(), RECHECK_MS);
-    timer.unref();
+    const endTicks = onTicks(() => void this.#recheck(), RECHECK_MS);
     lifecycle.onStop('streams', 'key checks', () => {
       forget();
-      clearInterval(timer);
+      endTicks();
     });
   }
 

@@ -12,11 +12,11 @@ import { Signals, type Signalled } from '../../../platform/streams/signals.js';
 import { frameText, keptBytes } from '../../../platform/streams/sse.js';
 import type { Subscriber } from '../../../platform/streams/subscriber.js';
 import { sleep } from '../../../platform/time/clock.js';
+import { inStep, onTicks } from '../../../platform/time/ticks.js';
 import { KEPT_LINES, ServiceLinesRepository, type LineRow, type NewLines } from './service-lines.repository.js';
 import { serviceOfTopic } from './service-logs.js';
 import { toLine } from './services.mapper.js';
 
-const TICK_MS = 250;
 /** Services that are read together, and lines of each. */
 const FETCHED = 32;
 const LINES = 200;
@@ -110,11 +110,11 @@ export class ServiceLogHub implements OnModuleInit {
 
   onModuleInit(): void {
     const forget = this.signals.onTopics((topics) => this.#signalled(topics));
-    const ticking = setInterval(() => this.#tick(), TICK_MS);
+    const endTicks = onTicks(() => this.#tick());
     const polling = this.#poll();
     this.lifecycle.onStop('streams', 'streams of services', async () => {
       forget();
-      clearInterval(ticking);
+      endTicks();
       this.#stop.abort();
       for (const { channel } of [...this.#feeds.values(), ...this.#finishing]) channel.shutdown(new Date());
       await Promise.all([this.#drain.settled(), polling]);
@@ -171,7 +171,7 @@ export class ServiceLogHub implements OnModuleInit {
 
   async #poll(): Promise<void> {
     while (!this.stopped) {
-      await sleep(this.listener.pollMs, this.#stop.signal);
+      await sleep(inStep(this.listener.pollMs), this.#stop.signal);
       this.#signalled('all');
     }
   }

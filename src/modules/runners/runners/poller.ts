@@ -1,4 +1,5 @@
 import { sleep } from '../../../platform/time/clock.js';
+import { inStep } from '../../../platform/time/ticks.js';
 import { preparing } from '../../../platform/turns/preparing.js';
 
 /**
@@ -49,7 +50,7 @@ export class Poller {
       for (const over of awaited) over();
       const asked = this.#asked.signal;
       const until = AbortSignal.any([signal, asked]);
-      do await sleep(this.everyMs, until);
+      do await sleep(inStep(this.everyMs), until);
       while (!until.aborted && !this.needed());
     }
   }

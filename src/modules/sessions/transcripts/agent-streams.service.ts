@@ -19,6 +19,7 @@ import { dataFrame } from './session-frames.js';
 import { SessionHub } from './session-hub.js';
 import { FIRST_ENTRIES, type StreamOpening } from './session-streams.service.js';
 import { paginationOf, TranscriptsService } from './transcripts.service.js';
+import { onTicks } from '../../../platform/time/ticks.js';
 
 const LOOK_MS = 1_000;
 /** Sessions of an agent that a resumed stream goes through. */
@@ -57,14 +58,14 @@ export class AgentStreams implements OnModuleInit {
       for (const { city } of this.#feeds.values()) if (names === 'all' || names.has(city.stream)) this.#moved.add(city.stream);
       void this.#looks.run();
     });
-    const looking = setInterval(() => {
+    const endTicks = onTicks(() => {
       this.#all = true;
       void this.#looks.run();
     }, LOOK_MS);
     this.lifecycle.onStop('streams', 'agents of streams', async () => {
       this.#stop.abort();
       forget();
-      clearInterval(looking);
+      endTicks();
       await this.#looks.settled();
     });
   }

@@ -10,13 +10,13 @@ import { abandoned } from '../../../platform/streams/lingering.js';
 import { HintListener } from '../../../platform/streams/listener.js';
 import { Signals, type Signalled } from '../../../platform/streams/signals.js';
 import { sleep } from '../../../platform/time/clock.js';
+import { inStep, onTicks } from '../../../platform/time/ticks.js';
 import { asking } from '../../../platform/turns/asking.js';
 import { sessionOfTopic } from '../session-store/topics.js';
 import { LiveReads, type Changes } from './live-reads.repository.js';
 import { SessionFeed, type Follower } from './session-feed.js';
 import type { View } from './session-frames.js';
 
-const TICK_MS = 250;
 const FETCH_SESSIONS = 64;
 const SLICE_MS = 4;
 
@@ -70,11 +70,11 @@ export class SessionHub implements OnModuleInit {
 
   onModuleInit(): void {
     const forget = this.signals.onTopics((names) => this.#signalled(names));
-    const ticking = setInterval(() => this.#tick(), TICK_MS);
+    const endTicks = onTicks(() => this.#tick());
     const polling = this.#poll();
     this.lifecycle.onStop('streams', 'session streams', async () => {
       forget();
-      clearInterval(ticking);
+      endTicks();
       this.#stopped = true;
       for (const channel of this.#all()) channel.shutdown(new Date());
       this.#stop.abort();
@@ -172,7 +172,7 @@ export class SessionHub implements OnModuleInit {
 
   async #poll(): Promise<void> {
     while (!this.#stopped) {
-      await sleep(this.listener.pollMs, this.#stop.signal);
+      await sleep(inStep(this.listener.pollMs), this.#stop.signal);
       if (this.#sessions.size === 0 || this.#stopped) continue;
       try {
         const heads = new Map((await this.reads.heads([...this.#sessions.keys()])).map(({ pk, head }) => [pk, head]));

@@ -10,6 +10,7 @@ import { HintListener } from '../../../../platform/streams/listener.js';
 import { Signals } from '../../../../platform/streams/signals.js';
 import type { Subscriber } from '../../../../platform/streams/subscriber.js';
 import { sleep } from '../../../../platform/time/clock.js';
+import { inStep, onTicks } from '../../../../platform/time/ticks.js';
 import { workFor } from '../../../../platform/turns/working.js';
 import { ExtmsgTimings } from '../extmsg-timings.js';
 import { EXTMSG_TOPIC } from '../topics.js';
@@ -18,7 +19,6 @@ import { ConnectionsRepository } from './connections.repository.js';
 import { OffersRepository } from './offers.repository.js';
 import { Offers } from './offers.service.js';
 
-const TICK_MS = 250;
 const RETRY_MS = 500;
 
 /**
@@ -66,7 +66,7 @@ export class ConnectionHub implements OnModuleInit {
     const forget = this.signals.onTopics((topics) => {
       if (topics === 'all' || topics.has(EXTMSG_TOPIC)) this.#ask();
     });
-    const ticking = setInterval(() => this.#tick(), TICK_MS);
+    const endTicks = onTicks(() => this.#tick());
     const loops = [
       this.#repeat(
         () => this.listener.pollMs,
@@ -79,7 +79,7 @@ export class ConnectionHub implements OnModuleInit {
     ];
     this.lifecycle.onStop('streams', 'streams of connected clients', async () => {
       forget();
-      clearInterval(ticking);
+      endTicks();
       this.#stop.abort();
       for (const connection of this.#open.values()) connection.end();
       await Promise.all([this.#drain.settled(), ...loops, ...this.#works]);
@@ -164,7 +164,7 @@ export class ConnectionHub implements OnModuleInit {
 
   async #repeat(everyMs: () => number, work: () => unknown): Promise<void> {
     while (!this.#stop.signal.aborted) {
-      await sleep(everyMs(), this.#stop.signal);
+      await sleep(inStep(everyMs()), this.#stop.signal);
       if (!this.#stop.signal.aborted) await work();
     }
   }
