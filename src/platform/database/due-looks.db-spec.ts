@@ -77,7 +77,8 @@ describe('one look for all that is due', () => {
       await add('second');
       await eventually(async () => (await left()) === 0);
     }
-    expect((await sql<{ times: number }>`select last_value::int as times from asked`.execute(db)).rows).toEqual([{ times: 1 }]);
+    const { rows } = await sql`select last_value::int as times, is_called as asked from asked`.execute(db);
+    expect(rows).toEqual([{ times: 1, asked: true }]);
   });
 
   it('has its statement planned once, whomever it asks about', async () => {

@@ -30,9 +30,9 @@ interface Watched {
   askedAt: number;
 }
 
-/** Whatever the conditions say, everybody looks by himself so often; one after the other, or each would need a connection of his own at once. */
+/** Whatever the conditions say, everybody is rung so often; one after the other, or each would need a connection of his own at once. */
 const ALL_MS = 30_000;
-/** Whoever waits to be rung looks by himself after this, which is never before his turn: else each would look twice as often. */
+/** Where the look hangs, whoever waits to be rung looks by himself after this. It is never before his turn: else each would look twice as often. */
 const UNRUNG_MS = 2 * ALL_MS;
 /** A timer may be early by so much. */
 const EARLY_MS = 5;
@@ -49,9 +49,9 @@ export class DueLooks {
   /** Of a connection a name stands for one statement. */
   #version = 0;
   #loop: Promise<void> | undefined;
-  /** Whose turn it is whatever the conditions say, and when. */
+  /** Whose turn it is next whatever the conditions say, and since when. */
   #next = 0;
-  #nextAt = performance.now() + ALL_MS;
+  #turnAt = performance.now();
 
   constructor(
     private readonly pool: PgPool,
@@ -137,19 +137,22 @@ export class DueLooks {
     return sql<{ due: string }>`select concat_ws(',', ${sql.join(Array.from(this.#watched, one))}) as due from ${about}`.compile(this.db);
   }
 
-  #inTurn(now: number): number | undefined {
-    if (now < this.#nextAt) return undefined;
-    this.#nextAt = now + ALL_MS / this.#watched.size;
-    return this.#next++ % this.#watched.size;
+  /** Whose turns have come. Where one is shorter than a look there are several, and what is left counts for the next look: all have theirs in time. */
+  #inTurn(now: number): ReadonlySet<number> {
+    const turnMs = ALL_MS / this.#watched.size;
+    const places = new Set<number>();
+    for (this.#turnAt = Math.max(this.#turnAt, now - ALL_MS); now - this.#turnAt >= turnMs; this.#turnAt += turnMs)
+      places.add(this.#next++ % this.#watched.size);
+    return places;
   }
 
   #ring(due: ReadonlySet<number> | 'all'): void {
     const now = performance.now();
-    const next = this.#inTurn(now);
+    const inTurn = this.#inTurn(now);
     let place = -1;
     for (const watched of this.#watched) {
       place++;
-      if (due !== 'all' && place !== next && (isSoon(watched, now) || !due.has(place))) continue;
+      if (due !== 'all' && !inTurn.has(place) && (isSoon(watched, now) || !due.has(place))) continue;
       watched.rungAt = now;
       watched.ring();
     }

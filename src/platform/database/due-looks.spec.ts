@@ -1,0 +1,75 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler, sql } from 'kysely';
+import { Lifecycle } from '../health/lifecycle.js';
+import { AppLogger, createLogger } from '../logging/logger.js';
+import type { Db, PgPool } from './database.js';
+import { DueLooks } from './due-looks.js';
+
+const log = new AppLogger(createLogger('silent'));
+const db = new Kysely({
+  dialect: {
+    createAdapter: () => new PostgresAdapter(),
+    createDriver: () => new DummyDriver(),
+    createIntrospector: (of) => new PostgresIntrospector(of),
+    createQueryCompiler: () => new PostgresQueryCompiler(),
+  },
+}) as Db;
+const ALL_MS = 30_000;
+const LOOK_MS = 1_000;
+
+describe('turns whatever is due', () => {
+  let lifecycle: Lifecycle;
+  beforeEach(() => {
+    jest.useFakeTimers();
+    lifecycle = new Lifecycle(log);
+  });
+  afterEach(async () => {
+    await lifecycle.stop();
+    jest.useRealTimers();
+  });
+
+  /** When each of so many was rung, in milliseconds. */
+  function watched(size: number, ask: () => Promise<{ rows: { due: string }[] }>): number[][] {
+    const looks = new DueLooks({ query: ask } as unknown as PgPool, db, lifecycle, log);
+    const began = performance.now();
+    return Array.from({ length: size }, () => {
+      const rung: number[] = [];
+      looks.watch(LOOK_MS, sql<boolean>`false`, () => rung.push(performance.now() - began));
+      return rung;
+    });
+  }
+  const nothing = (): Promise<{ rows: { due: string }[] }> => Promise.resolve({ rows: [{ due: '' }] });
+
+  it.each([1, 24, 100])('come every 30 s for each of %d, and no more often', async (size) => {
+    const all = watched(size, nothing);
+    await jest.advanceTimersByTimeAsync(4 * ALL_MS + 2 * LOOK_MS);
+    for (const rung of all) {
+      expect(rung.length).toBeGreaterThanOrEqual(4);
+      for (const [n, at] of rung.entries()) {
+        expect(at - (rung[n - 1] ?? 0)).toBeLessThanOrEqual(ALL_MS + LOOK_MS);
+        if (n > 0) expect(at - rung[n - 1]!).toBeGreaterThanOrEqual(ALL_MS - LOOK_MS);
+      }
+    }
+  });
+
+  it('are not waited for where it cannot be asked what is due', async () => {
+    const all = watched(24, () => Promise.reject(new Error('broken')));
+    await jest.advanceTimersByTimeAsync(LOOK_MS);
+    expect(all.map((rung) => rung.length)).toEqual(Array(24).fill(1));
+  });
+
+  it('come once for each after a look that has hung', async () => {
+    let answer = (): void => undefined;
+    const all = watched(
+      24,
+      () =>
+        new Promise((resolve) => {
+          answer = () => resolve({ rows: [{ due: '' }] });
+        }),
+    );
+    await jest.advanceTimersByTimeAsync(10 * ALL_MS);
+    answer();
+    await jest.advanceTimersByTimeAsync(0);
+    expect(all.map((rung) => rung.length)).toEqual(Array(24).fill(1));
+  });
+});
