@@ -17,6 +17,8 @@ export interface DiskEntry extends TreeEntry {
 export interface Listed {
   /** The directory's state just before it was listed. */
   readonly found: BigIntStats;
+  /** By the clock, before it was listed. */
+  readonly foundAt: number;
   readonly entries: DiskEntry[];
 }
 
@@ -43,8 +45,9 @@ async function readAt(at: string, name: string, change: Change, failed?: (found:
   const handle = await openAt(at, name, FOLDER);
   try {
     const found = await handle.stat({ bigint: true });
+    const foundAt = Date.now();
     try {
-      return { found, entries: await entriesOf(throughHandle(handle, at), name, Number(found.size), change) };
+      return { found, foundAt, entries: await entriesOf(throughHandle(handle, at), name, Number(found.size), change) };
     } catch (error) {
       failed?.(found);
       throw error;

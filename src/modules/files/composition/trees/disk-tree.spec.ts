@@ -11,7 +11,7 @@ import { processPlaces } from '../../../../platform/disk/disk-places.js';
 import { DiskTree } from './disk-tree.js';
 import { FileCache } from './file-cache.js';
 import { TreeFailure } from './file-tree.js';
-import { Ledger, stampOf } from './ledger.js';
+import { isSettled, Ledger, stampOf } from './ledger.js';
 
 let base: string;
 let root: string;
@@ -427,6 +427,17 @@ describe('Ledger', () => {
   });
 });
 
+describe('isSettled', () => {
+  it.each([
+    [1_000_000_001n, 50, 51],
+    // A disk that counts in seconds.
+    [1_000_000_000n, 5_000, 5_001],
+  ])('takes what changed at %d for settled once another change has another time', (ctimeNs, soon, late) => {
+    const at = Number(ctimeNs / 1_000_000n);
+    expect([-late, -soon, 0, soon, late].map((ms) => isSettled({ ctimeNs }, at + ms))).toEqual([true, false, false, false, true]);
+  });
+});
+
 describe('FileCache', () => {
   it('serves a file by its stamp and forgets what was used least recently', () => {
     const cache = new FileCache(2, 10);
@@ -449,6 +460,30 @@ describe('FileCache', () => {
       await put('city.toml', String(n % 10));
       expect(await new DiskTree(root, '', new Ledger(), { cache }).read('city.toml')).toBe(String(n % 10));
     }
+  });
+
+  it('keeps nothing in mind that may have changed while it was read', async () => {
+    const cache = new FileCache();
+    const ledger = new Ledger();
+    const file = await put('agents/one');
+    const folder = path.dirname(file);
+    // It is read for so long that a change meanwhile, which may have left its stamp as it was, looks old.
+    const changed = await stat(file, { bigint: true });
+    let now = 0;
+    jest.spyOn(Date, 'now').mockImplementation(() => now);
+    jest.spyOn(processPlaces, 'run').mockImplementation(async (_at, work) => {
+      now = Number(changed.ctimeNs / 1_000_000n);
+      const read = await work();
+      now += 10_000;
+      return read;
+    });
+    const disk = new DiskTree(root, '', ledger, { cache });
+    await disk.list('agents');
+    expect(cache.folder(folder)).toBeUndefined();
+    await disk.read('agents/one');
+    expect(cache.get(file, stampOf(changed))).toBeUndefined();
+    const noted = JSON.parse(ledger.toText()) as string[][];
+    for (const at of [folder, file]) expect(noted.find((line) => line[0] === at)).toHaveLength(4);
   });
 
   it('lists a folder as it was known while its stamp is that, and only so much of so many', async () => {

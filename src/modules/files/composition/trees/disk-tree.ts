@@ -3,7 +3,7 @@ import path from 'node:path';
 import { atOnce } from '../../../../platform/time/at-once.js';
 import { digestOf, readEntries, type Change, type DiskEntry } from './directory-entries.js';
 import { processCache, type FileCache, type KnownFile } from './file-cache.js';
-import { checkKind, checkSize, readContent, type Content } from './file-content.js';
+import { checkKind, checkSize, readContent } from './file-content.js';
 import { type Allowance, type FileTree, type TreeEntry, TreeFailure } from './file-tree.js';
 import { isSettled, Ledger, stampOf } from './ledger.js';
 import { errnoOf, isBelow, relativePath } from './paths.js';
@@ -138,19 +138,15 @@ export class DiskTree implements FileTree {
     }
     const cached = this.#cache.get(at, stampOf(found));
     if (cached !== undefined && (!text || cached.text !== undefined)) {
-      this.#noteFile(at, { found, sha256: cached.sha256 });
+      this.ledger.noteEntry(at, found, () => cached.sha256);
       return cached;
     }
     const content = await readContent(at, name, maxBytes, text || Number(found.size) <= SMALL_BYTES);
-    this.#noteFile(at, content);
+    this.ledger.noteEntry(at, content.found, () => content.sha256, content.foundAt);
     const read = text ? decoded(content.bytes!, name) : content.bytes && decodedOrNot(content.bytes);
     const known = { stamp: stampOf(content.found), sha256: content.sha256, ...(read === undefined ? {} : { text: read }) };
-    if (isSettled(content.found)) this.#cache.set(at, known);
+    if (isSettled(content.found, content.foundAt)) this.#cache.set(at, known);
     return known;
-  }
-
-  #noteFile(at: string, { found, sha256 }: Pick<Content, 'found' | 'sha256'>): void {
-    this.ledger.noteEntry(at, found, () => sha256);
   }
 
   /** Everything in a directory, sorted by name, links as such; from memory when its stamp is one of which it was read before. */
@@ -164,9 +160,9 @@ export class DiskTree implements FileTree {
         return known.entries;
       }
     }
-    const { found, entries } = await readEntries(at, name, changeOf?.(name), (full) => this.ledger.noteEntry(at, full));
-    this.ledger.noteEntry(at, found, () => digestOf(entries));
-    if (isSettled(found)) this.#cache.setFolder(at, { stamp: stampOf(found), entries });
+    const { found, foundAt, entries } = await readEntries(at, name, changeOf?.(name), (full) => this.ledger.noteEntry(at, full));
+    this.ledger.noteEntry(at, found, () => digestOf(entries), foundAt);
+    if (isSettled(found, foundAt)) this.#cache.setFolder(at, { stamp: stampOf(found), entries });
     return entries;
   }
 

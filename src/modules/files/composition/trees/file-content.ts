@@ -16,6 +16,8 @@ const IN_THE_WAY = new Set(['ENOTDIR', 'ELOOP']);
 export interface Content {
   /** The file's state just before it was read. */
   readonly found: BigIntStats;
+  /** By the clock, before it was read. */
+  readonly foundAt: number;
   readonly sha256: string;
   readonly bytes: Buffer | undefined;
 }
@@ -34,6 +36,7 @@ async function readAt(at: string, name: string, maxBytes: number, keep: boolean)
   const handle = await openAt(at, name, FILE);
   try {
     const found = await handle.stat({ bigint: true });
+    const foundAt = Date.now();
     checkKind(found, name);
     checkSize(Number(found.size), name, maxBytes);
     const expected = Number(found.size);
@@ -47,7 +50,7 @@ async function readAt(at: string, name: string, maxBytes: number, keep: boolean)
       total += read;
       if (total > expected) throw new TreeFailure(name, 'it grows while it is read', true);
     }
-    return { found, sha256: hash.digest('hex'), bytes: keep ? buffer.subarray(0, total) : undefined };
+    return { found, foundAt, sha256: hash.digest('hex'), bytes: keep ? buffer.subarray(0, total) : undefined };
   } finally {
     await handle.close();
   }

@@ -12,6 +12,8 @@ import { lstat, realpath, realpathTo } from './placed.js';
  * was changed this recently when it was read is compared by content instead.
  */
 const SETTLED_MS = 50;
+/** Where it counts in seconds, or in two. */
+const SETTLED_COARSE_MS = 5_000;
 const CONCURRENCY = 16;
 /** So many are looked at in one go where that takes no waiting. */
 const AT_HAND = 32;
@@ -21,10 +23,15 @@ export function stampOf(found: BigIntStats): string {
   return `${found.ino}:${found.size}:${found.mtimeNs}:${found.ctimeNs}`;
 }
 
-/** `false` when another change right now might leave the stamp as it is. */
-export function isSettled(found: BigIntStats, now = Date.now()): boolean {
-  const age = now - Number(found.ctimeNs / 1_000_000n);
-  return age > SETTLED_MS || age < -SETTLED_MS;
+/**
+ * `false` when another change might leave the stamp as it is.
+ *
+ * @param now when what it stands for was not read yet: a change while that was read, however long it took, would be taken for what was read.
+ */
+export function isSettled({ ctimeNs }: Pick<BigIntStats, 'ctimeNs'>, now: number): boolean {
+  const age = now - Number(ctimeNs / 1_000_000n);
+  const settledMs = ctimeNs % 1_000_000_000n === 0n ? SETTLED_COARSE_MS : SETTLED_MS;
+  return age > settledMs || age < -settledMs;
 }
 
 type Seen =
@@ -160,11 +167,14 @@ export class Ledger {
     if (!this.#seen.has(at)) this.#seen.set(at, { kind: 'link', to });
   }
 
-  /** @param digest of what was read of it, where more than its being there counts. */
-  noteEntry(at: string, found: BigIntStats, digest?: () => string): void {
+  /**
+   * @param digest of what was read of it, where more than its being there counts.
+   * @param foundAt by the clock, before it was read.
+   */
+  noteEntry(at: string, found: BigIntStats, digest?: () => string, foundAt = Date.now()): void {
     if (this.#seen.has(at)) return;
     const entry = { kind: 'entry', directory: found.isDirectory(), stamp: stampOf(found) } as const;
-    this.#seen.set(at, digest === undefined || isSettled(found) ? entry : { ...entry, content: digest() });
+    this.#seen.set(at, digest === undefined || isSettled(found, foundAt) ? entry : { ...entry, content: digest() });
   }
 }
 
@@ -190,7 +200,7 @@ async function isStill(at: string, seen: Seen): Promise<boolean> {
     }
     if (stampOf(found) !== seen.stamp) return false;
     if (seen.content === undefined) return true;
-    const settled = isSettled(found);
+    const settled = isSettled(found, Date.now());
     if ((await contentAt(at, found)) !== seen.content) return false;
     // From now on a change would change the stamp.
     if (settled) delete seen.content;
