@@ -2,6 +2,7 @@ import type { Guard } from './guard.js';
 
 const TREE = 'src/modules/files/composition/trees/disk-tree.spec.ts';
 const DISK_TREE = 'src/modules/files/composition/trees/disk-tree.ts';
+const FILE_CACHE = 'src/modules/files/composition/trees/file-cache.ts';
 const UNSTORABLE = 'src/modules/configuration/config/unstorable-files.db-spec.ts';
 const INSTALLER = 'src/modules/files/composition/packs/installer.spec.ts';
 const IMPORTS = 'src/modules/files/composition/packs/imports-of.spec.ts';
@@ -30,6 +31,22 @@ export const COMPOSITION_GUARDS: readonly Guard[] = [
     replace: "if (stampOf(now) !== '') {",
     test: TREE,
     name: 'lists a folder as it was known while its stamp is that, and only so much of so many',
+  },
+  {
+    guard: 'Names of folders that are kept in mind have a limit.',
+    file: FILE_CACHE,
+    find: ' && this.#folderCharacters <= this.maxFolderCharacters) return;',
+    replace: ' && this.maxFolderCharacters > 0) return;',
+    test: TREE,
+    name: 'keeps of folders only so many names in mind, however few folders they are',
+  },
+  {
+    guard: 'A folder of a network disk is never listed from memory.',
+    file: FILE_CACHE,
+    find: 'return this.isRemote(at) ? undefined : this.#folders.get(at);',
+    replace: 'return this.#folders.get(at);',
+    test: TREE,
+    name: 'keeps no folder of a network disk in mind',
   },
   {
     guard: 'What agents make a link of once its path was found is not read as configuration.',

@@ -9,7 +9,7 @@ import { createHash } from 'node:crypto';
 import { eventually } from '../../../../../test/support/sse.js';
 import { processPlaces } from '../../../../platform/disk/disk-places.js';
 import { DiskTree } from './disk-tree.js';
-import { FileCache } from './file-cache.js';
+import { FileCache, type KnownFolder } from './file-cache.js';
 import { TreeFailure } from './file-tree.js';
 import { isSettled, Ledger, stampOf } from './ledger.js';
 
@@ -502,6 +502,37 @@ describe('FileCache', () => {
     expect(cache.folder(at)).toBeUndefined();
     cache.setFolder(at, { stamp, entries: Array.from({ length: 51 }, (_, n) => ({ name: `${n}`, kind: 'file', isLink: false })) });
     expect(cache.folder(at)).toBeUndefined();
+  });
+
+  it('keeps of folders only so many names in mind, however few folders they are', () => {
+    const cache = new FileCache(10, 10, 10, 2_000);
+    const folder = (names: number): KnownFolder => ({
+      stamp: 's',
+      entries: Array.from({ length: names }, () => ({ name: 'x'.repeat(136), kind: 'file', isLink: false })),
+    });
+    const known = (): string[] => ['/a', '/b', '/c'].filter((at) => cache.folder(at) !== undefined);
+    for (let n = 0; n < 20; n++) cache.setFolder('/a', folder(4));
+    cache.setFolder('/b', folder(5));
+    expect(known()).toEqual(['/a', '/b']);
+    cache.setFolder('/c', folder(4));
+    expect(known()).toEqual(['/b', '/c']);
+    cache.setFolder('/c', folder(10));
+    expect(known()).toEqual([]);
+  });
+
+  it('keeps no folder of a network disk in mind', async () => {
+    const cache = new FileCache();
+    const at = path.dirname(await put('agents/one'));
+    const known: KnownFolder = { stamp: stampOf(await stat(at, { bigint: true })), entries: [] };
+    const names = async (): Promise<string[]> =>
+      (await new DiskTree(root, '', new Ledger(), { cache }).list('agents')).map((entry) => entry.name);
+    cache.setFolder(at, known);
+    expect(await names()).toEqual([]);
+    cache.isRemote = (asked) => asked === at;
+    expect(await names()).toEqual(['one']);
+    cache.setFolder(at, known);
+    cache.isRemote = () => false;
+    expect(await names()).toEqual(['one']);
   });
 
   it('never answers with an old state of a folder', async () => {
