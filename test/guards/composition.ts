@@ -266,6 +266,14 @@ export const COMPOSITION_GUARDS: readonly Guard[] = [
     name: 'keeps nothing in mind that may have changed while it was read',
   },
   {
+    guard: 'On a disk that counts in seconds, what was changed seconds ago may still change unseen.',
+    file: 'src/modules/files/composition/trees/ledger.ts',
+    find: 'const SETTLED_COARSE_MS = 5_000;',
+    replace: 'const SETTLED_COARSE_MS = 50;',
+    test: TREE,
+    name: 'takes what changed at 1000000000n for settled once another change has another time',
+  },
+  {
     guard: 'What may have changed while it was read is compared by content.',
     file: 'src/modules/files/composition/trees/ledger.ts',
     find: 'digest === undefined || isSettled(found, foundAt) ?',
