@@ -81,8 +81,8 @@ export class DueLooks {
     repeat(this.lifecycle, this.log, { name, everyMs: 1, work: turn, ...(phase === undefined ? {} : { phase }) });
   }
 
-  /** Which of those who watch something is due for, by their places. Only those that are `wanted` are asked about: some conditions take long, and are watched seldom. */
-  async ask(wanted: readonly boolean[]): Promise<ReadonlySet<number>> {
+  /** Which of those who watch something is due for, by their places, out of all or of those that are `wanted`: some conditions take long, and are watched seldom. */
+  async ask(wanted: readonly boolean[] = Array.from(this.#watched, () => true)): Promise<ReadonlySet<number>> {
     const { sql: text, parameters } = (this.#statement ??= this.#compiled());
     const values = [...parameters.slice(0, -1), wanted];
     const { rows } = await this.pool.query<{ due: string }>({ name: `due-${this.#version}`, text, values });
