@@ -35,7 +35,7 @@ export function rightsPage(): string {
   return page(
     GENERATED,
     '# What a key needs',
-    'With `SVC_AUTH=keys` every operation needs a key. What is not below reads, and any key that may see the city is enough. ' +
+    'With `SVC_AUTH=keys` every operation needs a key, but for `/health`, `/ready`, `/metrics` and `/schemas/events.json`. What else is not below reads, and any key that may see the city is enough. ' +
       '[Give a colleague a key](../how-to/keys.md) says how rights are given; a refusal (403) names the right that a key lacks, where it lacks one. ' +
       'Here they are by operation. A formula whose steps `check` something says what is run, and needs `commands` too.',
     ...NEEDS.map(([name, about]) =>
