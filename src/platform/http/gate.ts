@@ -32,7 +32,7 @@ import { wantsUpgrade } from './upgrades.js';
  */
 export const MUTATIONS: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 /** What needs no key waits no longer to know who asks: it tells whether this process is there, also while a database hangs. */
-const KNOWN_MS = 500;
+const KNOWN_MS = 300;
 /** Whoever sends something and has no key. */
 const SENDER: Principal = Object.freeze({ actor: 'sender', keyId: '~senders', scope: 'read', cities: [] });
 
