@@ -178,8 +178,8 @@ export class PoolPass {
       await changes.lockAll(pks, pks);
       if ([...later.values()].some(({ code }) => givesName(code))) await changes.lockNames();
       // The city's work may have been waited for: what others have made of a session, or of the configuration, since it was decided has the next look.
-      const current = await this.#isCurrent(changes.tx, city, known);
-      let asDecided = current || pks.length === 0;
+      const current = pks.length === 0 || (await this.#isCurrent(changes.tx, city, known));
+      let asDecided = current;
       let released = 0;
       for (const pk of current ? pks : []) {
         // The next look decides the same about those that are left, and comes because others have ended.
