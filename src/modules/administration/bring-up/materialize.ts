@@ -15,7 +15,7 @@ export async function materialize(dir: string): Promise<void> {
   for (const relative of [...RUNTIME_DIRS, ...CONVENTION_DIRS]) {
     const at = path.join(dir, relative);
     // All of a city that was just made: to look is one call, to make it and to follow its path are many. A parent stands before its children in
-    // the lists, so that no link is on the way to what is looked at here; without that, `isBelow` would have to be asked of each.
+    // the lists, so that no link that leads out is on the way to what is looked at here; without that, `isBelow` would have to be asked of each.
     if (await isFolder(at)) continue;
     try {
       await mkdir(at, { recursive: true, mode: 0o755 });

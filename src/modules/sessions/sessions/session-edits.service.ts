@@ -43,7 +43,7 @@ export class SessionEdits {
 
   /**
    * @throws ProblemError session_not_found, ambiguous; invalid_request for an alias that cannot be one; forbidden for the
-   * alias of a pool's member; conflict for one that is taken or configured.
+   * alias of a pool's member; conflict for one that is taken or configured; wrong_state when its name has changed hands too often meanwhile.
    */
   async patch(city: CityScope, text: string, { title, alias }: SessionPatchBody, { actor }: Principal): Promise<SessionResponse> {
     if (title === undefined && alias === undefined) throw neither();
@@ -89,7 +89,8 @@ export class SessionEdits {
    * Sets the permission mode of the live agent where it offers that, else the one of the next start.
    *
    * @throws ProblemError session_not_found, ambiguous; unsupported when there is no such option; invalid_request for a value
-   * that it has not; conflict when a process goes on with the old one.
+   * that it has not; conflict when a process goes on with the old one; wrong_state for one that has ended, or whose name has changed
+   * hands too often meanwhile.
    */
   async permissionMode(
     city: CityScope,
