@@ -124,7 +124,7 @@ described('the keyboard alone', () => {
     const made = await a.post(`${city}/sessions`, { kind: 'provider', name: 'loopback', title: 'Asks', message: 'ask' });
     const session = made.body.session_id as string;
     await press('g', 'i');
-    await page.locator('[data-ask]').getByRole('button', { name: 'Allow', exact: true }).and(page.locator(':enabled')).waitFor();
+    await page.locator('[data-ask]').getByRole('button', { name: 'Allow', exact: true }).and(page.locator(':enabled:not([aria-disabled])')).waitFor();
     // What has just come takes no answer.
     await eventually(async () => {
       await press('1');
@@ -148,7 +148,7 @@ described('the keyboard alone', () => {
     }
     await press('Escape', 'g', 'i');
     const cards = page.locator('[data-ask]');
-    await cards.nth(1).getByRole('button', { name: 'Allow', exact: true }).and(page.locator(':enabled')).waitFor();
+    await cards.nth(1).getByRole('button', { name: 'Allow', exact: true }).and(page.locator(':enabled:not([aria-disabled])')).waitFor();
     const again = page.getByRole('button', { name: /^Again, it lasts/ });
     /** Held for longer than a second press has to wait, and than a list has to stand still. */
     const hold = async (key: string, first: () => Promise<unknown>): Promise<void> => {
@@ -161,7 +161,7 @@ described('the keyboard alone', () => {
     };
     await hold('2', () => again.waitFor());
     await hold('3', () => eventually(async () => (await cards.count()) === 1 || undefined));
-    await cards.getByRole('button', { name: 'Always allow' }).and(page.locator(':enabled')).focus();
+    await cards.getByRole('button', { name: 'Always allow' }).and(page.locator(':enabled:not([aria-disabled])')).focus();
     await hold('Enter', () => again.waitFor());
     await press('3');
     await cards.waitFor({ state: 'detached' });
@@ -182,7 +182,7 @@ described('the keyboard alone', () => {
     const views = await Promise.all(['', `c/alpha/sessions/${session}`].map((path) => watched.open(`${stack.urls[0]!}/ui/${path}`)));
     for (const view of views) {
       view.on('request', (request) => void (request.url().endsWith('/respond') && answers.push(request.url())));
-      const allowed = view.locator('[data-ask]').getByRole('button', { name: 'Allow', exact: true }).and(view.locator(':enabled'));
+      const allowed = view.locator('[data-ask]').getByRole('button', { name: 'Allow', exact: true }).and(view.locator(':enabled:not([aria-disabled])'));
       await allowed.nth(1).waitFor();
       await view.evaluate(pressOnce(first));
     }

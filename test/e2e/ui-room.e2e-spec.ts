@@ -67,7 +67,7 @@ described('the page where there is little room', () => {
     for (const look of SMALL) {
       const page = await watched.open(`${base}/ui/c/alpha/sessions/${id}`, look);
       const card = page.locator('[data-ask]');
-      await allow(page).and(page.locator(':enabled')).waitFor();
+      await allow(page).and(page.locator(':enabled:not([aria-disabled])')).waitFor();
       expect(await isHit(page.getByRole('textbox', { name: 'Message' }))).toBe(true);
       expect((await page.locator('[data-transcript]').boundingBox())!.height).toBeGreaterThanOrEqual(90);
       const { x, y } = (await card.boundingBox())!;
@@ -86,7 +86,7 @@ described('the page where there is little room', () => {
     const page = await watched.open(`${base}/ui/`, SMALL[0]);
     const card = page.locator('[data-ask]');
     const last = card.getByText('step 60').last();
-    await allow(page).and(page.locator(':enabled')).waitFor();
+    await allow(page).and(page.locator(':enabled:not([aria-disabled])')).waitFor();
     await askedAgain(page, () => page.keyboard.press('1'));
     expect(await waits(id)).toBe(true);
     await last.waitFor();
@@ -103,7 +103,7 @@ described('the page where there is little room', () => {
     const id = await session(`ask build.sh ${LONG}`);
     for (const look of SMALL) {
       const page = await watched.open(`${base}/ui/c/alpha/sessions/${id}`, look);
-      await allow(page).and(page.locator(':enabled')).waitFor();
+      await allow(page).and(page.locator(':enabled:not([aria-disabled])')).waitFor();
       await askedAgain(page, () => page.keyboard.press('1'));
       expect(await page.locator('main').evaluate((main) => main.scrollTop)).toBe(0);
       expect(await isHit(page.getByRole('heading', { level: 1 }))).toBe(true);
@@ -126,7 +126,7 @@ described('the page where there is little room', () => {
     await page.goto(`${base}/ui/`);
     const card = page.locator('[data-ask]');
     await card.getByText('step 60').waitFor({ state: 'attached' });
-    await allow(page).and(page.locator(':enabled')).waitFor();
+    await allow(page).and(page.locator(':enabled:not([aria-disabled])')).waitFor();
     // Nothing of what it scrolls to is drawn before it is scrolled back.
     await askedAgain(page, () =>
       card.evaluate((one) => {

@@ -117,7 +117,7 @@ described('what somebody has typed', () => {
     const page = await open('/agents/once');
     await page
       .getByRole('button', { name: /^New session/ })
-      .and(page.locator(':enabled'))
+      .and(page.locator(':enabled:not([aria-disabled])'))
       .waitFor();
     await page.route('**/sessions', loseAnswer, { times: 1 });
     await page.keyboard.press('c');
@@ -148,7 +148,7 @@ described('what somebody has typed', () => {
     expect(sent).toBe(1);
     await page.goto(`${base}/ui/c/alpha/sessions?new=1`);
     await dialog.getByLabel('First message').fill('begun once');
-    await dialog.getByRole('button', { name: 'Start the session' }).and(page.locator(':enabled')).waitFor();
+    await dialog.getByRole('button', { name: 'Start the session' }).and(page.locator(':enabled:not([aria-disabled])')).waitFor();
     await twice();
     await page.getByText('echo: begun once').waitFor();
     expect(sent).toBe(2);
@@ -174,7 +174,7 @@ described('what somebody has typed', () => {
       await goTo(view);
       await page.keyboard.press('c');
       await dialog.getByLabel(field).fill('later');
-      await dialog.getByRole('button', { name: action }).and(page.locator(':enabled')).click();
+      await dialog.getByRole('button', { name: action }).and(page.locator(':enabled:not([aria-disabled])')).click();
       await dialog.getByRole('button', { name: 'Cancel' }).click();
       await dialog.waitFor({ state: 'detached' });
       await goTo('Beads');

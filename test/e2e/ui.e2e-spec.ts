@@ -136,7 +136,7 @@ described("the operator's page", () => {
     await page.keyboard.press('g');
     await page.keyboard.press('i');
     const card = page.locator('[data-ask]');
-    await card.getByRole('button', { name: 'Allow', exact: true }).and(page.locator(':enabled')).waitFor();
+    await card.getByRole('button', { name: 'Allow', exact: true }).and(page.locator(':enabled:not([aria-disabled])')).waitFor();
     expect(await asked(page)).toEqual(await waiting());
     await page.keyboard.press('1');
     await card.waitFor({ state: 'detached' });

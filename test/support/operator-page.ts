@@ -9,7 +9,7 @@ if (CHROMIUM === undefined && process.env.CI === 'true') throw new Error('CI nee
 
 /** Answers a question as somebody who has read it: what has just come, or has moved while the page fills, takes no click. */
 export async function choose(page: Page, name: string): Promise<void> {
-  const button = page.locator('[data-ask]').getByRole('button', { name, exact: true }).and(page.locator(':enabled'));
+  const button = page.locator('[data-ask]').getByRole('button', { name, exact: true }).and(page.locator(':enabled:not([aria-disabled])'));
   await button.waitFor();
   await eventually(async () => {
     await page.waitForTimeout(300);
