@@ -110,13 +110,26 @@ describe('a sweep of what is due', () => {
     expect(await sweep()).toBe(0);
     expect(tried.splice(0)).toEqual(['100', 'b0', '100', 'b1', '100', 'b2']);
     expect(warn).toHaveBeenCalledTimes(3);
-    for (let turn = 2; turn <= 40; turn++) expect(await sweep()).toBe(0);
-    tried.length = 0;
-    expect([await sweep(), tried, due.size]).toEqual([30, ['30'], 120]);
-    now += 30_000;
+    for (let turn = 2; turn <= 200 && due.size > 120; turn++) {
+      now += 1_000;
+      await sweep();
+    }
+    expect([...due]).toEqual(many(120));
+    now += 7_200_000;
     tried.length = 0;
     await sweep();
     expect(tried.slice(0, 2)).toEqual(['100', 'b0']);
+  });
+
+  it('looks at several at once again where none of those that failed together fails alone', async () => {
+    let bad: string | undefined = 'b1';
+    const { tried, sweep } = failing(many(150), (id) => {
+      const fails = id === bad;
+      if (fails) bad = undefined;
+      return fails;
+    });
+    expect(await sweep()).toBe(150);
+    expect([tried[0], tried.length, tried.at(-1)]).toEqual(['100', 1 + 100 + 1, '50']);
   });
 
   it('goes on behind one that stays due while it looks for the one that fails', async () => {

@@ -9,28 +9,31 @@ const LONGEST_MS = 500;
 
 /** So many that fail, one after the other, end the turn of their city: most likely all do. */
 const FAILURES = 3;
-/** So long one that has failed stands back, in all turns: those behind it are looked at. */
+/** So long one that has failed stands back, in all turns: those behind it are looked at. Twice as long each time, or a hundred that fail would come in turn for ever. */
 const BACK_MS = 30_000;
+const BACK_AT_MOST_MS = 3_600_000;
 
 /** Beads that have failed, and are left out for a while. */
 export class StoodBack {
-  readonly #until = new Map<string, number>();
+  readonly #known = new Map<string, { readonly until: number; readonly ms: number }>();
 
   get size(): number {
-    return this.#until.size;
+    return this.#known.size;
   }
 
   has(streamId: number, id: string): boolean {
-    return this.#until.has(`${streamId} ${id}`);
+    return (this.#known.get(`${streamId} ${id}`)?.until ?? 0) > performance.now();
   }
 
   add(streamId: number, id: string): void {
-    this.#until.set(`${streamId} ${id}`, performance.now() + BACK_MS);
+    const bead = `${streamId} ${id}`;
+    const ms = Math.min(2 * (this.#known.get(bead)?.ms ?? BACK_MS / 2), BACK_AT_MOST_MS);
+    this.#known.set(bead, { until: performance.now() + ms, ms });
   }
 
-  /** Forgets those whose time is over. */
-  letCome(): void {
-    for (const [bead, until] of this.#until) if (until <= performance.now()) this.#until.delete(bead);
+  /** Forgets those that have not failed again for as long as they stood back. */
+  forget(): void {
+    for (const [bead, { until, ms }] of this.#known) if (until + ms <= performance.now()) this.#known.delete(bead);
   }
 }
 
@@ -50,8 +53,8 @@ export interface DueSource {
 interface Turn {
   /** What was looked at last: what stays due although it was looked at is not looked at for ever. */
   last: string;
-  /** One of several has failed, and nothing of the look stands: one at a time is looked at, until it is found. */
-  isAlone: boolean;
+  /** How many are still looked at one at a time: one of so many has failed, and nothing of that look stands. */
+  alone: number;
   /** How many have failed since something was looked at. */
   failures: number;
   /** Those that were looked at alone. */
@@ -64,7 +67,7 @@ interface Turn {
  */
 export async function sweepDue(source: DueSource, work: WorkService, log: AppLogger, signal?: AbortSignal): Promise<number> {
   const { back } = source;
-  back.letCome();
+  back.forget();
   /** Those that are not looked at again. */
   const done: number[] = [];
   /** Cities that had a look: whatever is left there, or comes meanwhile, has its look after each other city had one. */
@@ -80,10 +83,10 @@ export async function sweepDue(source: DueSource, work: WorkService, log: AppLog
       continue;
     }
     const { streamId, name } = due.city;
-    const turn = turns.get(streamId) ?? { last: '', isAlone: false, failures: 0, seen: new Set() };
+    const turn = turns.get(streamId) ?? { last: '', alone: 0, failures: 0, seen: new Set() };
     turns.set(streamId, turn);
     const left = due.ids.filter((id) => !turn.seen.has(id) && !back.has(streamId, id));
-    const ids = left.slice(0, turn.isAlone ? 1 : BATCH);
+    const ids = left.slice(0, turn.alone > 0 ? 1 : BATCH);
     const these = ids.join();
     (these === '' || turn.last === these ? done : later).push(streamId);
     turn.last = these;
@@ -97,16 +100,17 @@ export async function sweepDue(source: DueSource, work: WorkService, log: AppLog
       });
       decided += value;
       turn.failures = 0;
-      if (!turn.isAlone) continue;
+      if (turn.alone === 0) continue;
+      turn.alone--;
       turn.seen.add(ids[0]!);
       seen++;
     } catch (error) {
       if (begun && ids.length > 1) {
-        turn.isAlone = true;
+        turn.alone = ids.length;
         continue;
       }
       if (begun) {
-        turn.isAlone = false;
+        turn.alone = 0;
         turn.failures++;
         back.add(streamId, ids[0]!);
       }
