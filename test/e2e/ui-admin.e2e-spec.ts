@@ -543,6 +543,7 @@ described('administration on the page', () => {
     ] as const) {
       await reading.goto(`${guarded}${c}/${path}`);
       const form = reading.locator('form').filter({ has: reading.getByRole('button', { name }) });
+      await form.waitFor();
       for (const required of await form.locator('input[required]').all()) await required.fill('human');
       await form.getByLabel(field, { exact: true }).fill('More');
       expect({ path, why: await whyNot(form.getByRole('button', { name })) }).toEqual({ path, why: 'this key lacks the right “operate”' });
@@ -554,6 +555,7 @@ described('administration on the page', () => {
     // Escape takes away the words, wherever the focus is, and the next one what they stand in.
     const bead = await a.post(`${city}/beads`, { title: 'Kept' });
     await reading.goto(`${guarded}${c}/beads?bead=${bead.body.id}`);
+    await live(reading);
     const [pane, words] = [reading.locator('[data-bead-pane]'), reading.getByRole('tooltip')];
     const [edit, assign] = ['Edit', 'Assign'].map((name) => pane.getByRole('button', { name }));
     await whyNot(edit!);
@@ -702,6 +704,7 @@ described('administration on the page', () => {
     if (touch) await limited.getByRole('button', { name: 'More' }).tap();
     // Nor is it led to where the key is refused.
     const views = limited.getByRole('navigation', { name: touch ? 'All views' : 'Views', exact: true });
+    await views.getByRole('link', { name: 'Cities' }).waitFor();
     await views.getByRole('link', { name: 'Keys' }).waitFor({ state: 'detached' });
     expect((await views.getByRole('link').allTextContents()).map((text) => text.trim())).toEqual(
       expect.arrayContaining(['Cities', 'All events', 'All usage', 'Health', 'Settings']),

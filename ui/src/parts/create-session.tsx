@@ -47,7 +47,7 @@ export function CreateSession({ city, onCancel }: { city: string; onCancel: () =
   const value = chosen ?? (candidates?.[0] === undefined ? '' : `${candidates[0][0]} ${candidates[0][1]}`);
   const create = async (): Promise<void> => {
     // Its keys send the form also while its button waits, or is off.
-    if (busy || not !== undefined) return;
+    if (busy || not !== undefined || value === '') return;
     const [kind, ...name] = value.split(' ');
     setBusy(true);
     setError(undefined);

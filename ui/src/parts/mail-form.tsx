@@ -30,7 +30,7 @@ export function MailForm({ city, to: first, onDone, onCancel }: Props): ReactNod
   const not = useForbidden(needs.sendMail, needs.broadcastMail);
   const send = (): void => {
     // Its keys send the form also while its button waits, or is off.
-    if (busy || not !== undefined) return;
+    if (busy || not !== undefined || subject.trim() === '' || (!all && to.trim() === '')) return;
     setBusy(true);
     setError(undefined);
     const copies = cc.split(',').flatMap((one) => (one.trim() === '' ? [] : [one.trim()]));

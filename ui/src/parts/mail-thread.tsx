@@ -133,7 +133,7 @@ export function MailThread({ city, id, agents, known, archived, onClose, onArchi
         onSubmit={(event) => {
           event.preventDefault();
           // Its keys send the form also while its button is off.
-          if (body.trim() !== '' && not === undefined) reply();
+          if (body.trim() !== '' && not === undefined && letter !== undefined) reply();
         }}
       >
         <textarea
