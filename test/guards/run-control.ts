@@ -717,10 +717,26 @@ export const RUN_CONTROL: readonly Guard[] = [
   {
     guard: 'What is due in a city is decided whatever else of it fails.',
     file: DUE_SWEEP,
-    find: 'turn.isAlone ? 1 : BATCH',
+    find: 'turn.alone > 0 ? 1 : BATCH',
     replace: 'BATCH',
     test: 'src/modules/work/work/due-sweep.spec.ts',
     name: 'looks at all others of a city in which one fails',
+  },
+  {
+    guard: 'What failed together and does not alone is looked at together again.',
+    file: DUE_SWEEP,
+    find: 'turn.alone--;',
+    replace: 'turn.alone -= 0;',
+    test: 'src/modules/work/work/due-sweep.spec.ts',
+    name: 'at several at once again',
+  },
+  {
+    guard: 'What fails again and again stands back longer each time.',
+    file: DUE_SWEEP,
+    find: 'Math.min(2 * (this.#known',
+    replace: 'Math.min(1 * (this.#known',
+    test: 'src/modules/work/work/due-sweep.spec.ts',
+    name: 'comes to those behind them in later ones',
   },
   {
     guard: 'Where all that is due in a city fails, few of it are tried in a turn.',
