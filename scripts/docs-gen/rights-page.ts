@@ -14,7 +14,7 @@ const NEEDS: readonly (readonly [need: string, about: string])[] = [
   ['configure', 'How a city is set up, without saying what is run.'],
   ['commands', 'What is run on the workers.'],
   ['audit', 'Reading who did what.'],
-  ['all-cities', 'No right, and a key that is not limited to cities.'],
+  ['all-cities', 'Any key that is not limited to cities, whatever its rights.'],
   ['administer', 'A key of scope `write` that is not limited to cities.'],
 ];
 

@@ -17,7 +17,7 @@ const HEAVY = [
 ];
 
 /**
- * Of each of these lines one has its turn in an hour, so that all of it has run within ten; `DEEP=1` runs everything, as whoever changes what
+ * Of each of these lines one has its turn in an hour, so that all of it has run within eleven; `DEEP=1` runs everything, as whoever changes what
  * they are about does. Three lines are proved elsewhere as well: the checkers of chaos and operations under fire by parts of `npm run test:deep`, what follows when a process is
  * killed by other parts of it, and by specs of leases and steps beside the sources.
  */

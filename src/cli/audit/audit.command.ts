@@ -26,7 +26,7 @@ interface AuditFlags extends ListFlags {
 const BACKWARDS = ['since', 'until', 'request'] as const;
 
 export function addAudit(program: Command, io: Io): void {
-  const audit = cityCommand(program, 'audit', 'show who did what with which key, newest first (needs a key with the scope audit)')
+  const audit = cityCommand(program, 'audit', 'show who did what with which key, newest first (needs a key with the right audit)')
     .option('--key <key>', 'only of this key, by its id or its name')
     .option('--operation <id>', 'only this operation, as the OpenAPI document calls it')
     .addOption(new Option('--outcome <outcome>', 'only those that ended so').choices(OUTCOMES))

@@ -91,6 +91,7 @@ export class DueLooks {
   }
 
   #begin(): Promise<void> {
+    this.#turnAt = performance.now();
     // Those who are rung end before it: a runner hands over what it has with the help of what it is told.
     this.lifecycle.onStop('background', 'looks for what is due', () => {
       this.#stop.abort();

@@ -24,8 +24,10 @@ export class OverlayTree implements FileTree {
 
   async read(path: string): Promise<string | undefined> {
     const text = this.overlay.texts.get(path);
-    if (text !== undefined) this.#looked.add(path);
-    if (text !== undefined) return text;
+    if (text !== undefined) {
+      this.#looked.add(path);
+      return text;
+    }
     return this.#isRemoved(path) ? undefined : this.base.read(path);
   }
 
