@@ -124,7 +124,11 @@ described('the keyboard alone', () => {
     const made = await a.post(`${city}/sessions`, { kind: 'provider', name: 'loopback', title: 'Asks', message: 'ask' });
     const session = made.body.session_id as string;
     await press('g', 'i');
-    await page.locator('[data-ask]').getByRole('button', { name: 'Allow', exact: true }).and(page.locator(':enabled:not([aria-disabled])')).waitFor();
+    await page
+      .locator('[data-ask]')
+      .getByRole('button', { name: 'Allow', exact: true })
+      .and(page.locator(':enabled:not([aria-disabled])'))
+      .waitFor();
     // What has just come takes no answer.
     await eventually(async () => {
       await press('1');
@@ -182,7 +186,10 @@ described('the keyboard alone', () => {
     const views = await Promise.all(['', `c/alpha/sessions/${session}`].map((path) => watched.open(`${stack.urls[0]!}/ui/${path}`)));
     for (const view of views) {
       view.on('request', (request) => void (request.url().endsWith('/respond') && answers.push(request.url())));
-      const allowed = view.locator('[data-ask]').getByRole('button', { name: 'Allow', exact: true }).and(view.locator(':enabled:not([aria-disabled])'));
+      const allowed = view
+        .locator('[data-ask]')
+        .getByRole('button', { name: 'Allow', exact: true })
+        .and(view.locator(':enabled:not([aria-disabled])'));
       await allowed.nth(1).waitFor();
       await view.evaluate(pressOnce(first));
     }
