@@ -150,7 +150,8 @@ describe('a city whose log is locked', () => {
       });
       const emits = Array.from({ length: 3 }, (_, n) => emit(a, 'hot', n));
       const queued = "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
-      await eventually(async () => (await holder.query(queued)).rowCount! >= 4);
+      // Two at the least: of a city that had much just before others wait outside of the database, for its turn.
+      await eventually(async () => (await holder.query(queued)).rowCount! >= 2);
       await new Promise((resolve) => setTimeout(resolve, 300));
       const others = await Promise.all([
         ...Array.from({ length: 10 }, (_, n) => emit(a, 'calm', n, { type: 'test.other' })),
