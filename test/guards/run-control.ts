@@ -654,7 +654,7 @@ export const RUN_CONTROL: readonly Guard[] = [
     guard: 'Gates that have heard of a message in a city that does not run are passed over.',
     file: 'src/modules/orchestration/runs/gates/gates.repository.ts',
     find: 'await this.#passedHeard.foundNothing(this.db, from);',
-    replace: ';',
+    replace: 'void from;',
     test: 'src/modules/orchestration/runs/gates/mailed-gates.db-spec.ts',
     name: 'passed over after a while',
   },
