@@ -266,7 +266,7 @@ describe('what waits to begin', () => {
     orders = await OrderFixture.open({ yes: 'exec = "true"\ntrigger = "condition"\ncheck = "true"\ninterval = "1h"' });
     const { a } = orders;
     const checked = async (table: string, off: string): Promise<unknown> => {
-      await set('orders', 'look_at = now()');
+      await set('orders', "look_at = now() - interval '1 second'");
       await a.evaluator.look();
       const [taken] = await a.take();
       await set(table, off);
@@ -389,7 +389,7 @@ describe('what has waited for an order since a webhook has received it', () => {
     await sql`
       insert into webhook_deliveries (stream_id, hook, delivery, scoped_name, firing_id, vars, waiting, received_at, expires_at)
       values (${streamId}, 'hub', 'd1', 'triage', 'firing-1', '{}', true, now(), now() + interval '1 day')`.execute(db);
-    await sql`update orders set look_at = now() where scoped_name = 'triage'`.execute(db);
+    await sql`update orders set look_at = now() - interval '1 second' where scoped_name = 'triage'`.execute(db);
     expect(await evaluator.look()).toBe(0);
     expect((await sql`select note from orders where scoped_name = 'triage'`.execute(db)).rows).toMatchObject([
       { note: expect.stringContaining('what has waited is dropped') },
