@@ -337,8 +337,10 @@ describe('a replica that accepts and says nothing', () => {
   const STREAM = '/v0/events/stream';
   let asked: string[];
   const told = (): Response => new Response(frame('1', 'event', {}), { headers: { 'content-type': 'text/event-stream' } });
+  /** As a socket does, else nothing leads to who waits, and he may be collected with all that would end his waiting. */
+  const held = new Set<AbortSignal>();
   const silent = (signal: AbortSignal): Promise<Response> =>
-    new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
+    new Promise((_, reject) => held.add(signal) && signal.addEventListener('abort', () => reject(signal.reason as Error)));
   /** Arrives 15 s after it has begun. */
   const slow = (signal: AbortSignal): Response => {
     const start = (out: ReadableStreamDefaultController<Uint8Array>): void => {
@@ -358,7 +360,7 @@ describe('a replica that accepts and says nothing', () => {
   const both = (more: Partial<ConnectOptions> = {}) => client([SILENT, 'http://other.test'], { fetch, ...more });
 
   beforeEach(() => void (asked = []));
-  afterEach(() => void jest.useRealTimers());
+  afterEach(() => void (held.clear(), jest.useRealTimers()));
 
   it('has its share of the time, and the call the answer of another', async () => {
     jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
