@@ -733,10 +733,18 @@ export const RUN_CONTROL: readonly Guard[] = [
   {
     guard: 'What fails again and again stands back longer each time.',
     file: DUE_SWEEP,
-    find: 'Math.min(2 * (this.#known',
-    replace: 'Math.min(1 * (this.#known',
+    find: 'Math.min(2 * (beads.get',
+    replace: 'Math.min(1 * (beads.get',
     test: 'src/modules/work/work/due-sweep.spec.ts',
     name: 'comes to those behind them in later ones',
+  },
+  {
+    guard: 'Of what has failed in a city no more is kept in mind than can be read again.',
+    file: DUE_SWEEP,
+    find: 'if (beads.size > BACK_AT_MOST) ',
+    replace: 'if (beads.size < 0) ',
+    test: 'src/modules/work/work/due-sweep.spec.ts',
+    name: 'keeps few of a city in mind',
   },
   {
     guard: 'Where all that is due in a city fails, few of it are tried in a turn.',
@@ -749,7 +757,7 @@ export const RUN_CONTROL: readonly Guard[] = [
   {
     guard: 'What is due behind any number that fail is decided, too.',
     file: DUE_SWEEP,
-    find: 'BATCH + back.size + seen',
+    find: 'BATCH + back.most + seen',
     replace: 'BATCH',
     test: 'src/modules/work/work/due-sweep.spec.ts',
     name: 'ends the turn of a city',

@@ -121,6 +121,19 @@ describe('a sweep of what is due', () => {
     expect(tried.slice(0, 2)).toEqual(['100', 'b0']);
   });
 
+  it('keeps few of a city in mind, and reads no more of one for what has failed in others', () => {
+    const back = new StoodBack();
+    for (const id of many(1_001)) back.add(1, id);
+    for (const id of many(10)) back.add(2, id);
+    expect([back.most, back.has(1, 'b0'), back.has(1, 'b1'), back.has(2, 'b0'), back.has(3, 'b0')]).toEqual([
+      1_000,
+      false,
+      true,
+      true,
+      false,
+    ]);
+  });
+
   it('looks at several at once again where none of those that failed together fails alone', async () => {
     let bad: string | undefined = 'b1';
     const { tried, sweep } = failing(many(150), (id) => {

@@ -13,27 +13,39 @@ const FAILURES = 3;
 const BACK_MS = 30_000;
 const BACK_AT_MOST_MS = 3_600_000;
 
-/** Beads that have failed, and are left out for a while. */
-export class StoodBack {
-  readonly #known = new Map<string, { readonly until: number; readonly ms: number }>();
+/** Of one city: those that have stood back the longest are tried again before there are more. */
+const BACK_AT_MOST = 1_000;
 
-  get size(): number {
-    return this.#known.size;
+/** Beads that have failed, by their cities, and are left out for a while. */
+export class StoodBack {
+  readonly #cities = new Map<number, Map<string, { readonly until: number; readonly ms: number }>>();
+
+  /** How many there are of the city that has most. */
+  get most(): number {
+    let most = 0;
+    for (const { size } of this.#cities.values()) most = Math.max(most, size);
+    return most;
   }
 
   has(streamId: number, id: string): boolean {
-    return (this.#known.get(`${streamId} ${id}`)?.until ?? 0) > performance.now();
+    return (this.#cities.get(streamId)?.get(id)?.until ?? 0) > performance.now();
   }
 
   add(streamId: number, id: string): void {
-    const bead = `${streamId} ${id}`;
-    const ms = Math.min(2 * (this.#known.get(bead)?.ms ?? BACK_MS / 2), BACK_AT_MOST_MS);
-    this.#known.set(bead, { until: performance.now() + ms, ms });
+    const beads = this.#cities.get(streamId) ?? new Map<string, { until: number; ms: number }>();
+    this.#cities.set(streamId, beads);
+    const ms = Math.min(2 * (beads.get(id)?.ms ?? BACK_MS / 2), BACK_AT_MOST_MS);
+    beads.delete(id);
+    beads.set(id, { until: performance.now() + ms, ms });
+    if (beads.size > BACK_AT_MOST) beads.delete(beads.keys().next().value!);
   }
 
   /** Forgets those that have not failed again for as long as they stood back. */
   forget(): void {
-    for (const [bead, { until, ms }] of this.#known) if (until + ms <= performance.now()) this.#known.delete(bead);
+    for (const [streamId, beads] of this.#cities) {
+      for (const [id, { until, ms }] of beads) if (until + ms <= performance.now()) beads.delete(id);
+      if (beads.size === 0) this.#cities.delete(streamId);
+    }
   }
 }
 
@@ -73,10 +85,11 @@ export async function sweepDue(source: DueSource, work: WorkService, log: AppLog
   /** Cities that had a look: whatever is left there, or comes meanwhile, has its look after each other city had one. */
   let later: number[] = [];
   const turns = new Map<number, Turn>();
+  /** How many were looked at alone in the city that had most of these. */
   let seen = 0;
   let decided = 0;
   while (signal?.aborted !== true) {
-    const due = await source.nextDue([...done, ...later], BATCH + back.size + seen);
+    const due = await source.nextDue([...done, ...later], BATCH + back.most + seen);
     if (due === undefined) {
       if (later.length === 0) break;
       later = [];
@@ -103,7 +116,7 @@ export async function sweepDue(source: DueSource, work: WorkService, log: AppLog
       if (turn.alone === 0) continue;
       turn.alone--;
       turn.seen.add(ids[0]!);
-      seen++;
+      seen = Math.max(seen, turn.seen.size);
     } catch (error) {
       if (begun && ids.length > 1) {
         turn.alone = ids.length;
