@@ -26,16 +26,19 @@ export function rightsPage(): string {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({
       ...operation,
+      path,
       request: `${method.toUpperCase()} ${path}`,
       need: operation.security[0]?.apiKey?.[0] ?? 'read',
     })),
   );
   const unsaid = operations.find(({ need }) => need !== 'read' && !NEEDS.some(([name]) => name === need));
   if (unsaid !== undefined) throw new Error(`${unsaid.request} needs ${unsaid.need}, of which nothing is said`);
+  const open = [...new Set(operations.flatMap(({ path, security }) => (security.length === 0 ? [code(path)] : [])))];
   return page(
     GENERATED,
     '# What a key needs',
-    'With `SVC_AUTH=keys` every operation needs a key, but for `/health`, `/ready`, `/metrics` and `/schemas/events.json`. What else is not below reads, and any key that may see the city is enough. ' +
+    `With \`SVC_AUTH=keys\` every operation needs a key, but for ${open.slice(0, -1).join(', ')} and ${open.at(-1)}. ` +
+      'What else is not below reads, and any key that may see the city is enough. ' +
       '[Give a colleague a key](../how-to/keys.md) says how rights are given; a refusal (403) names the right that a key lacks, where it lacks one. ' +
       'Here they are by operation. A formula whose steps `check` something says what is run, and needs `commands` too.',
     ...NEEDS.map(([name, about]) =>
