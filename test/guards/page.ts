@@ -1020,8 +1020,8 @@ export const PAGE: readonly Guard[] = [
   {
     guard: 'Keys send no form whose button is off.',
     file: 'ui/src/parts/mail-form.tsx',
-    find: 'if (busy || not !== undefined || subject',
-    replace: 'if (busy || subject',
+    find: 'if (busy || not !== undefined || incomplete) return;',
+    replace: 'if (busy || incomplete) return;',
     test: 'test/e2e/ui-admin.e2e-spec.ts',
     name: 'does nothing that a button refuses',
   },

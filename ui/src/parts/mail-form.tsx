@@ -28,9 +28,10 @@ export function MailForm({ city, to: first, onDone, onCancel }: Props): ReactNod
   const [error, setError] = useState<unknown>();
   const wishes = useWishes();
   const not = useForbidden(needs.sendMail, needs.broadcastMail);
+  const incomplete = subject.trim() === '' || (!all && to.trim() === '');
   const send = (): void => {
     // Its keys send the form also while its button waits, or is off.
-    if (busy || not !== undefined || subject.trim() === '' || (!all && to.trim() === '')) return;
+    if (busy || not !== undefined || incomplete) return;
     setBusy(true);
     setError(undefined);
     const copies = cc.split(',').flatMap((one) => (one.trim() === '' ? [] : [one.trim()]));
@@ -110,13 +111,7 @@ export function MailForm({ city, to: first, onDone, onCancel }: Props): ReactNod
       {error !== undefined && <Problem error={error} />}
       <div className="flex justify-end gap-2">
         <Button onClick={onCancel}>Cancel</Button>
-        <Button
-          type="submit"
-          look="primary"
-          hotkey="mod+enter"
-          not={not}
-          disabled={busy || subject.trim() === '' || (!all && to.trim() === '')}
-        >
+        <Button type="submit" look="primary" hotkey="mod+enter" not={not} disabled={busy || incomplete}>
           Send
         </Button>
       </div>
