@@ -17891,7 +17891,7 @@ export interface operations {
                      *       "cities_total": 1,
                      *       "status": "ok",
                      *       "uptime_sec": 1,
-                     *       "version": "0.1.0"
+                     *       "version": "0.2.0"
                      *     }
                      */
                     "application/json": components["schemas"]["SupervisorHealthOutputBody"];
@@ -33277,7 +33277,7 @@ export interface operations {
                      *       "read_only": false,
                      *       "time": "2026-11-21T09:16:54.137060Z",
                      *       "tls": false,
-                     *       "version": "0.1.0"
+                     *       "version": "0.2.0"
                      *     }
                      */
                     "application/json": components["schemas"]["SupervisorInfo"];

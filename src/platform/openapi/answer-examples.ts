@@ -61,7 +61,7 @@ const WORDS: Readonly<Record<string, unknown>> = {
   to: 'human',
   type: 'blocks',
   url: 'https://example.org/',
-  version: '0.1.0',
+  version: '0.2.0',
   workflow_id: 'al-9',
 };
 /** Where a component means something else by a name. */
