@@ -49,14 +49,16 @@ function createdRoots({ log }: OrdersHistory): Map<string, string[]> {
   return found;
 }
 
-function commands({ firings, traces }: OrdersHistory, violations: Violations): void {
+function commands({ faults, firings, traces }: OrdersHistory, violations: Violations): void {
   const wrong = (message: string, ...entries: unknown[]): void => violations.add('carried out', message, ...entries);
   const written = grouped(traces, ({ firing }) => firing);
+  // A worker that is told to stop gives back what it has begun, and that does not count as tried.
+  const givenBack = faults.filter(({ name, replica }) => name === 'terminate' && replica?.startsWith('worker')).length;
   for (const firing of firings) {
     const order = orderOf.get(firing.order);
     const own = written.get(firing.id) ?? [];
     const begun = own.filter(({ what }) => what === 'begin').length;
-    const most = order?.what === 'formula' ? 0 : order?.idempotent === true ? firing.attempts : 1;
+    const most = order?.what === 'formula' ? 0 : order?.idempotent === true ? firing.attempts + givenBack : 1;
     if (begun > most) wrong(`${firing.id}: begun ${begun} times, not ${most} at the most`, firing, ...own);
     if (own.some((line) => line.order !== firing.order)) wrong(`${firing.id}: carried out as another order`, firing, ...own);
     const seq = String(firing.event?.seq ?? '');
