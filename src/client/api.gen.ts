@@ -1415,7 +1415,7 @@ export interface paths {
         put?: never;
         /**
          * Say what has become of a publication
-         * @description At any replica, also when the stream has ended or the city is stopped. The first answer under a claim counts, the same again changes nothing; 409 says that the claim has ended and somebody else may have it.
+         * @description At any replica, also when the stream has ended or the city is stopped. The first answer under a claim counts, the same again changes nothing. After one that it was not delivered, one that it was counts as well, as long as nobody else was given it. 409 says that the claim has ended and somebody else may have it.
          */
         post: operations["acknowledge-extmsg-publication"];
         delete?: never;

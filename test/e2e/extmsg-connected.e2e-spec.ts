@@ -158,6 +158,25 @@ describe('a connected client', () => {
       refused(await client.ack(at(A), third, body), 422, why);
   });
 
+  it('says that it was delivered after all, and it is not offered again', async () => {
+    const mine = await adapter();
+    const c = await bound(mine);
+    const client = await connect(mine);
+    const reply = send(c, 'x');
+    const given = await client.until(() => true);
+    const later = { delivered: false, failure_kind: 'rate_limited', retry_after: 60_000_000_000 };
+    expect((await client.ack(at(A), given, later)).body).toMatchObject({ state: 'pending' });
+    // What was not delivered has been said.
+    expect((await client.ack(at(B), given, { ...later, failure_kind: 'auth' })).body).toMatchObject({
+      ...{ state: 'pending', error_code: 'rate_limited' },
+    });
+    expect((await client.ack(at(B), given, { delivered: true, message_id: 'p-1' })).body).toMatchObject({
+      state: 'delivered',
+      sequence: 1,
+    });
+    expect((await reply).body).toMatchObject({ Receipt: { MessageID: 'p-1', Delivered: true } });
+  });
+
   it('that reports failure for too long has failed', async () => {
     city.timings({ offers: 2 });
     const mine = await adapter();

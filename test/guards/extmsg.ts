@@ -407,15 +407,15 @@ export const EXTMSG: readonly Guard[] = [
   {
     guard: 'An answer counts under the claim that holds.',
     file: 'src/modules/integrations/extmsg/outbound/publications.repository.ts',
-    find: 'where pk = ${pk} and claim = ${claim} and worker is not null',
-    replace: 'where pk = ${pk} and ${claim}::text is not null and worker is not null',
+    find: 'where pk = ${pk} and claim = ${claim} and',
+    replace: 'where pk = ${pk} and ${claim}::text is not null and',
     test: CONNECTED,
     name: 'have a publication until the claim ends',
   },
   {
     guard: 'The first answer under a claim counts.',
     file: 'src/modules/integrations/extmsg/outbound/publications.repository.ts',
-    find: "and worker is not null and state = 'pending' for no key update",
+    find: "and (${last} or worker is not null) and state = 'pending' for no key update",
     replace: 'for no key update',
     test: CONNECTED,
     name: 'is given what is published',
@@ -467,6 +467,14 @@ export const EXTMSG: readonly Guard[] = [
     replace: 'this.cities.requireRunning(',
     test: STOPPED,
     name: 'takes the acknowledgements of what it has offered',
+  },
+  {
+    guard: 'What was delivered after all is not offered again.',
+    file: 'src/modules/integrations/extmsg/outbound/publications.repository.ts',
+    find: '(${last} or worker is not null)',
+    replace: '(${last && false} or worker is not null)',
+    test: CONNECTED,
+    name: 'says that it was delivered after all',
   },
   {
     guard: 'A stopped city offers nothing.',

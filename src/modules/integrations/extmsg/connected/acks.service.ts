@@ -17,7 +17,10 @@ import { ConnectionsRepository } from './connections.repository.js';
 
 const NANOSECONDS = 1_000_000;
 
-/** What clients say has become of what they were given. One answer a claim counts, the first; whoever has no claim any more is told so. */
+/**
+ * What clients say has become of what they were given. The first answer under a claim counts; after "not yet", so does that it was delivered
+ * after all, as long as nobody else has it: it would go out again. An answer under a claim that has ended is refused.
+ */
 @Injectable()
 export class AcksService {
   constructor(
@@ -45,7 +48,7 @@ export class AcksService {
         const found = await this.publications.byId(tx, city.streamId, id);
         if (found === undefined || !isOwn(caller, found)) throw problem('delivery_not_found', `publication ${id} not found`);
         const at = (await this.conversations.lockPk(tx, found.conversation_pk))!;
-        const held = await this.publications.claimed(tx, found.pk, body.claim);
+        const held = await this.publications.claimed(tx, found.pk, body.claim, outcome.delivered);
         const row = (await this.publications.byPk(tx, found.pk))!;
         if (!held && row.claim === body.claim) return;
         if (!held)
@@ -55,7 +58,7 @@ export class AcksService {
           );
         const adapter = await this.adapters.find(tx, row.stream_id, row.provider, row.account_id);
         await this.ends.record(tx, at, row, adapter, outcome);
-        await this.connections.answered(tx, row.worker!);
+        if (row.worker !== null) await this.connections.answered(tx, row.worker);
       },
       { key: city.name },
     );

@@ -65,8 +65,8 @@ export class ConnectedController {
     example: { claim: 'claim-0123456789abcdef01234567', delivered: true, message_id: 'm-1' },
     summary: 'Say what has become of a publication',
     description:
-      'At any replica, also when the stream has ended or the city is stopped. The first answer under a claim counts, the same again changes nothing; 409 says that the claim has ended ' +
-      'and somebody else may have it.',
+      'At any replica, also when the stream has ended or the city is stopped. The first answer under a claim counts, the same again changes nothing. After one that it was not delivered, ' +
+      'one that it was counts as well, as long as nobody else was given it. 409 says that the claim has ended and somebody else may have it.',
     tag,
     response: ExtmsgDelivery,
     problems: ['city_not_found', 'delivery_not_found', 'validation_failed', 'wrong_state'],

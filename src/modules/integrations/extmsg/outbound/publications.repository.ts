@@ -188,12 +188,15 @@ export class PublicationsRepository {
     return rows.length === 1;
   }
 
-  /** A client has it, under this claim. Locked until the commit. */
-  async claimed(tx: Tx, pk: number, claim: string): Promise<boolean> {
+  /**
+   * A client has it, under this claim. Locked until the commit.
+   *
+   * @param last or it has given it back, and nobody has had it since
+   */
+  async claimed(tx: Tx, pk: number, claim: string, last: boolean): Promise<boolean> {
     const { rows } = await sql`
-      select 1 from extmsg_deliveries where pk = ${pk} and claim = ${claim} and worker is not null and state = 'pending' for no key update`.execute(
-      tx,
-    );
+      select 1 from extmsg_deliveries
+      where pk = ${pk} and claim = ${claim} and (${last} or worker is not null) and state = 'pending' for no key update`.execute(tx);
     return rows.length === 1;
   }
 
