@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { logical } from './attempt.js';
 import { grouped } from './history-parts.js';
 import type { EntriesView, EntryEnd, MessageAsk, MessagesHistory } from './messages-history.js';
+import { earlyEchoes } from './messages-told.js';
 import type { Violations } from './violations.js';
 
 /** What comes from outside is one entry however often it comes, entries have no gaps, and every replica shows them. */
@@ -20,18 +21,22 @@ export function checkMessageEntries(history: MessagesHistory, violations: Violat
   for (const entry of history.entries)
     if (entry.kind === 'inbound' && !asked.has(entry.message))
       violations.add('nothing uncommitted', `${entry.message} was sent by nobody`, entry);
-  for (const [message, attempts] of asked)
-    once(
-      message,
-      attempts,
-      entries.get(attempts[0]!.conversation!)?.find((entry) => entry.message === message),
-      violations,
-    );
+  const echoes = earlyEchoes(history);
+  for (const [message, attempts] of asked) {
+    const entry = entries.get(attempts[0]!.conversation!)?.find((one) => one.message === message);
+    once(message, attempts, entry, entry !== undefined && echoes.has(`${entry.conversation} ${entry.sequence}`), violations);
+  }
   for (const view of history.views) shown(view, entries.get(view.conversation) ?? [], violations);
   acknowledged(history, violations);
 }
 
-function once(message: string, attempts: readonly MessageAsk[], entry: EntryEnd | undefined, violations: Violations): void {
+function once(
+  message: string,
+  attempts: readonly MessageAsk[],
+  entry: EntryEnd | undefined,
+  isEarlyEcho: boolean,
+  violations: Violations,
+): void {
   const taken = attempts.filter(({ outcome, sequence }) => outcome === 'acknowledged' && sequence !== undefined);
   if (entry === undefined) {
     if (taken.length > 0) violations.add('reliable', `${message} was accepted and is lost`, ...taken);
@@ -43,7 +48,7 @@ function once(message: string, attempts: readonly MessageAsk[], entry: EntryEnd 
     if (one.sequence !== entry.sequence) violations.add('idempotent', `${message} was answered as ${one.sequence}`, one, entry);
   const first = taken.filter(({ duplicate }) => duplicate !== true);
   const lost = attempts.some(({ outcome }) => outcome === 'unknown');
-  if (first.length > 1 || (first.length > 0 && entry.kind === 'outbound'))
+  if (first.length > 1 || (first.length > 0 && entry.kind === 'outbound' && !isEarlyEcho))
     violations.add('once from outside', `${message} was taken for new ${first.length} times`, ...first);
   if (entry.kind === 'inbound' && first.length === 0 && !lost)
     violations.add('once from outside', `${message} had always come before`, ...attempts);

@@ -2,7 +2,7 @@ import { grouped } from './history-parts.js';
 import { CONVERSATIONS, ROUTED } from './messages-city.js';
 import type { DeliveryEnd, EntryEnd, MessagesHistory } from './messages-history.js';
 import { Holders } from './messages-holders.js';
-import { toldOf } from './messages-told.js';
+import { earlyEchoes, toldOf } from './messages-told.js';
 import type { Violations } from './violations.js';
 
 /** Conversations whose members may be told only so often of each other. */
@@ -93,7 +93,9 @@ function audience(
       if (ask.kind === 'inbound' && ask.marker === entry.message && ask.members !== undefined && ask.members !== inbound.length)
         violations.add('members told', `${inbound.length} are told of ${key}, and not ${ask.members}, as was answered`, ask);
   }
-  for (const [key, events] of told) violations.add('once from outside', `${key} is told, and no entry from outside`, ...events);
+  const echoes = earlyEchoes(history);
+  for (const [key, events] of told)
+    if (!echoes.has(key) || events.length > 1) violations.add('once from outside', `${key} is told, and no entry from outside`, ...events);
 }
 
 /** Who is a member all the time is told of everything that somebody else has said. */

@@ -6,13 +6,15 @@ import type { Replay, WorkEvent } from './work-replay.js';
 const ROUND = /^(.+\.)(?:attempt\.|iteration\.|iter)(\d+)(?:\.[^.]+)?$/;
 
 /**
- * A run ends once, with all of its steps; one whose steps are all over does not go on; each of its steps and rounds is made once.
+ * A run ends once, with all of its steps; one whose steps are all over does not go on; each of its steps and rounds is made once,
+ * and again only after somebody has removed it.
  * Whoever closes, reopens or removes what: that is what the product promises about it all the same.
  */
 export class RunCheck {
   /** Every root that was made, by its id, with the steps that were. */
   readonly #runs = new Map<string, Set<string>>();
   readonly #closed = new Set<string>();
+  /** Of each step that was made and not removed, by its run and reference: its id. */
   readonly #refs = new Map<string, string>();
   readonly #rounds = new Map<string, number>();
   readonly #resolved = new Set<string>();
@@ -34,7 +36,9 @@ export class RunCheck {
     if (!type.startsWith('bead.') || bead === undefined) return;
     if (isRoot(bead)) this.#root(event, bead);
     const root = bead.metadata?.['gc.root_bead_id'];
-    if (type === 'bead.created' && root !== undefined) this.#made(event, bead, root);
+    if (root === undefined) return;
+    if (type === 'bead.created') this.#made(event, bead, root);
+    if (type === 'bead.deleted' && this.#refs.get(refOf(bead, root)) === bead.id) this.#refs.delete(refOf(bead, root));
   }
 
   #root(event: WorkEvent, { id, status }: BeadView): void {
@@ -43,10 +47,11 @@ export class RunCheck {
     else if (this.#closed.has(id) && event.type !== 'bead.deleted') this.#once(`${id}: goes on after its end`, event);
   }
 
-  #made(event: WorkEvent, { id, metadata = {} }: BeadView, root: string): void {
+  #made(event: WorkEvent, bead: BeadView, root: string): void {
+    const { id, metadata = {} } = bead;
     this.#runs.get(root)?.add(id);
     const ref = metadata['gc.step_ref'] ?? '';
-    const key = `${root} ${ref}`;
+    const key = refOf(bead, root);
     if (this.#refs.has(key)) this.#once(`${root}: ${ref} was made twice`, event);
     this.#refs.set(key, id);
     const [, of, number] = ROUND.exec(ref) ?? [];
@@ -77,3 +82,5 @@ export class RunCheck {
 function isRoot({ metadata = {} }: BeadView): boolean {
   return metadata['gc.formula_name'] !== undefined && metadata['gc.root_bead_id'] === undefined;
 }
+
+const refOf = ({ metadata = {} }: BeadView, root: string): string => `${root} ${metadata['gc.step_ref'] ?? ''}`;

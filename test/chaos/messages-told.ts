@@ -25,3 +25,15 @@ export function toldOf({ log }: MessagesHistory, ...types: readonly string[]): T
     .toSorted((a, b) => a.seq - b.seq)
     .map(({ text }) => JSON.parse(text) as Told);
 }
+
+/** Entries that came as the echo of a publication before its answer did: told as from outside first, and as a session's words then. */
+export function earlyEchoes(history: MessagesHistory): Set<string> {
+  const told = new Set<string>();
+  const echoes = new Set<string>();
+  for (const { type, payload } of toldOf(history, 'extmsg.inbound', 'extmsg.outbound')) {
+    const key = `${payload.conversation_id} ${payload.sequence}`;
+    if (type === 'extmsg.inbound') told.add(key);
+    else if (told.has(key)) echoes.add(key);
+  }
+  return echoes;
+}
