@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { eventually } from '../../../test/support/sse.js';
-import { asking } from '../turns/asking.js';
+import { databaseWaits } from '../turns/database-waits.js';
 import { GatheredReads, type GatheringLimits } from './gathered-reads.js';
 
 /** What was asked has begun, and what was answered has been told. */
@@ -31,19 +31,19 @@ describe('GatheredReads', () => {
 
   it('reads for all who ask meanwhile with the next statement, each key once, and answers nothing that was read before the question', async () => {
     const { rows, asked, answer } = reads();
-    const others = asking.now;
+    const others = databaseWaits.count;
     const first = [rows.read(1), rows.read(1), rows.read(3)];
     await turn();
     expect(asked).toEqual([[1, 3]]);
-    // Guard: whoever feeds streams rests for who waits.
-    expect(asking.now).toBe(others + 1);
+    // Guard: feeding streams pauses for reads that wait.
+    expect(databaseWaits.count).toBe(others + 1);
     const next = [rows.read(1), rows.read(2), rows.read(2), rows.read(4_000)];
     await answer();
     expect(await Promise.all(first)).toEqual(['row 1', 'row 1', 'row 3']);
     expect(asked[1]).toEqual([1, 2, 4_000]);
     await answer();
     expect(await Promise.all(next)).toEqual(['row 1', 'row 2', 'row 2', undefined]);
-    expect(asking.now).toBe(others);
+    expect(databaseWaits.count).toBe(others);
   });
 
   it('begins another statement beside one that is under way for few that have waited a moment, and no third', async () => {

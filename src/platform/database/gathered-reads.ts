@@ -1,6 +1,6 @@
 import { problem } from '../../contract/problems.js';
 import { preparing } from '../turns/preparing.js';
-import { asking } from '../turns/asking.js';
+import { databaseWaits } from '../turns/database-waits.js';
 import { workFor } from '../turns/working.js';
 
 export interface GatheringLimits {
@@ -65,7 +65,7 @@ export class GatheredReads<Key extends string | number, Row> {
   #begin(): void {
     this.#looking = true;
     this.#reading++;
-    asking.begin();
+    databaseWaits.begin();
     void workFor(undefined, () => preparing(() => this.#readAll()));
   }
 
@@ -78,7 +78,7 @@ export class GatheredReads<Key extends string | number, Row> {
       await this.#readNext();
     }
     this.#reading--;
-    asking.end();
+    databaseWaits.end();
     if (this.#waiting.size > 0) return this.#work();
     clearTimeout(this.#patience);
     this.#patience = undefined;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { cloneDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { eventually } from '../../../test/support/sse.js';
-import { asking } from '../turns/asking.js';
+import { databaseWaits } from '../turns/database-waits.js';
 import type { Party } from '../turns/turns.js';
 import { workFor, Working, type Place } from '../turns/working.js';
 import { createDb, createPool, type Db, type PgPool } from './database.js';
@@ -28,7 +28,7 @@ describe('connections of a pool', () => {
   });
 
   it('are given to cities in turn: none has all of them, and the process itself waits for nobody', async () => {
-    const others = asking.now;
+    const others = databaseWaits.count;
     const got: string[] = [];
     const held: PoolClient[] = [];
     const ask = (owner: string): Promise<void> =>
@@ -42,8 +42,8 @@ describe('connections of a pool', () => {
     await eventually(() => got.length === 6); // three quarters are taken
     expect(got.slice(4).sort()).toEqual(['calm', 'third']);
     expect(pool.turns.waiting).toBe(7);
-    // Whoever feeds streams rests for those who have a connection.
-    expect(asking.now).toBe(others + 6);
+    // Feeding streams pauses for requests that have a connection.
+    expect(databaseWaits.count).toBe(others + 6);
     expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
     // Beside others each has one at a time: of four that come back the flood gets one.
     for (let n = 0; n < 4; n++) held.shift()!.release();
@@ -55,7 +55,7 @@ describe('connections of a pool', () => {
     }
     await Promise.all([...asked, ...other]);
     while (held.length > 0) held.shift()!.release();
-    expect([pool.turns.taken, asking.now]).toEqual([0, others]);
+    expect([pool.turns.taken, databaseWaits.count]).toEqual([0, others]);
   });
 
   it('are more than one beside others of who has had little of them, however many of its requests have come to wait', async () => {

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { problem } from '../../contract/problems.js';
-import { asking } from '../turns/asking.js';
+import { databaseWaits } from '../turns/database-waits.js';
 import { Turns, type TurnLimits } from '../turns/turns.js';
 import { Usage } from '../turns/usage.js';
 import { workingNow, type Working } from '../turns/working.js';
@@ -94,12 +94,12 @@ export class PgPool extends pg.Pool {
 
   #connect(working: Working, callback: Callback): void {
     working.connections++;
-    asking.begin();
+    databaseWaits.begin();
     const since = performance.now();
     super.connect(((error: Error | undefined, client: pg.PoolClient | undefined) => {
       const back = (): void => {
         working.connections--;
-        asking.end();
+        databaseWaits.end();
         this.#usage.add(working.party.owner, performance.now() - since);
         this.turns.leave(working.party);
       };

@@ -1,6 +1,6 @@
 import type { Counter } from 'prom-client';
 import { sleep } from '../time/clock.js';
-import { asking } from '../turns/asking.js';
+import { databaseWaits } from '../turns/database-waits.js';
 import { heartbeatFrame, placeFrame, retryFrame } from './sse.js';
 import { Subscriber } from './subscriber.js';
 
@@ -169,7 +169,7 @@ export class Channel {
         this.#writeLive(s, cache);
       }
       if (++count % 8 === 0 && performance.now() - started > SLICE_MS) {
-        await asking.restTurn();
+        await databaseWaits.yieldTurn();
         started = performance.now();
       }
     }

@@ -11,7 +11,7 @@ import { repeat } from '../health/repeat.js';
 import { AppLogger } from '../logging/logger.js';
 import { sleep } from '../time/clock.js';
 import { onTicks } from '../time/ticks.js';
-import { asking } from '../turns/asking.js';
+import { databaseWaits } from '../turns/database-waits.js';
 import { workFor } from '../turns/working.js';
 import { Checkpoints, rateOfReplays } from './checkpoints.js';
 import { Drain } from './drain.js';
@@ -425,7 +425,7 @@ export class StreamHub implements Feed, OnModuleInit {
       got.add(row.sid);
       this.#publish(s, row);
       if (performance.now() - started > SLICE_MS) {
-        await asking.restTurn();
+        await databaseWaits.yieldTurn();
         started = performance.now();
       }
     }

@@ -11,7 +11,7 @@ import { HintListener } from '../../../platform/streams/listener.js';
 import { Signals, type Signalled } from '../../../platform/streams/signals.js';
 import { sleep } from '../../../platform/time/clock.js';
 import { inStep, onTicks } from '../../../platform/time/ticks.js';
-import { asking } from '../../../platform/turns/asking.js';
+import { databaseWaits } from '../../../platform/turns/database-waits.js';
 import { sessionOfTopic } from '../session-store/topics.js';
 import { LiveReads, type Changes } from './live-reads.repository.js';
 import { SessionFeed, type Follower } from './session-feed.js';
@@ -218,7 +218,7 @@ export class SessionHub implements OnModuleInit {
       }
       if (changes.more) this.#dirty.add(session.pk);
       if (performance.now() - started > SLICE_MS) {
-        await asking.restTurn();
+        await databaseWaits.yieldTurn();
         started = performance.now();
       }
     }
