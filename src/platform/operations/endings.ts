@@ -48,7 +48,7 @@ export class OperationEndings {
     return done;
   }
 
-  /** Ends the operation from outside. A handler whose `failed` cannot do its part does not keep it from ending. */
+  /** Ends the operation from outside. It ends even when the handler's `failed` throws. */
   async fail(
     row: ClaimedRow,
     handler: OperationHandler | undefined,
@@ -74,7 +74,7 @@ export class OperationEndings {
     return done;
   }
 
-  /** Repeats the transaction while the database is away and the claim is good; what it did is found by the guard. */
+  /** Repeats the transaction while the database is away and the claim is good. `finish` refuses it when an earlier try was committed after all. */
   async #commit(
     row: ClaimedRow,
     handler: OperationHandler | undefined,

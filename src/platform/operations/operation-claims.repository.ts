@@ -11,19 +11,19 @@ export interface ClaimedRow {
   readonly target: string;
   readonly subject: string | null;
   readonly stream: string;
-  /** Whose place it takes. */
+  /** The city that its place counts for. */
   readonly city: string;
   readonly input: unknown;
   readonly attempts: number;
   readonly fence: number;
-  /** It waited for a worker until it was taken. */
+  /** It waited for a worker until this claim; false for one that was running. */
   readonly waited: boolean;
   readonly ageMs: number;
   readonly deadlineInMs: number;
   readonly traceparent: string | undefined;
 }
 
-/** As it is stored: a trace's place is in the input. */
+/** As it is stored: the trace's parent is a member of the input. */
 type StoredRow = Omit<ClaimedRow, 'traceparent'>;
 
 /** How long work of each kind may take, in milliseconds. */
@@ -40,7 +40,7 @@ export interface NextChoice {
 export interface LostChoice {
   readonly skip: readonly string[];
   readonly leaseMs: number;
-  /** That whoever asks can run. */
+  /** The kinds that this process can run. */
   readonly kinds: readonly string[];
 }
 
@@ -54,44 +54,44 @@ const CLAIMED = sql`o.id, o.kind, o.target, o.subject, o.stream, ${CITY} as city
   extract(epoch from clock_timestamp() - o.created_at)::float8 * 1000 as "ageMs",
   extract(epoch from o.deadline_at - clock_timestamp())::float8 * 1000 as "deadlineInMs"`;
 
-/** A claim is a new fence: whoever worked under an older one can no longer finish, renew or report. */
+/** A claim is a new fence: a worker with an older one can no longer finish, renew or report. */
 const claimSet = (owner: string, leaseMs: number): RawBuilder<unknown> => sql`state = 'running', attempts = o.attempts + 1,
   fence = o.fence + 1, lease_owner = ${owner}, lease_until = ${after(leaseMs)}`;
 
-/** The time of what waited counts from its claim. */
+/** The time limit of an operation that has waited counts from its claim. */
 const deadlineFrom = (kinds: Deadlines): RawBuilder<unknown> => sql`deadline_at =
   clock_timestamp() + (${JSON.stringify(kinds)}::jsonb ->> o.kind)::float8 * interval '1 millisecond'`;
 
-/** A worker runs what it knows: while an upgrade is under way others may know more. */
+/** A worker runs the kinds that it knows: while an upgrade is under way others may know more. */
 const known = (kinds: readonly string[]): RawBuilder<unknown> => sql`o.kind = any(${[...kinds]}::text[])`;
 
-/** As the index has it. `statement_timestamp()` is one value a statement, so that it can be looked for in it. */
+/** Written like the condition of the index. `statement_timestamp()` is constant in a statement, so the index can be searched for it. */
 const LOST = sql`o.state = 'running' and o.lease_until <= statement_timestamp()`;
 
-/** Its pause is over. A fresh operation is left to the queue for a moment. */
+/** Its pause between attempts is over. A fresh operation is left to the queue for a moment. */
 const due = (pickupMs: number): RawBuilder<boolean> => sql<boolean>`o.run_after <= statement_timestamp()
   and (o.attempts > 0 or o.run_after <= statement_timestamp() - ${pickupMs / 1000}::float8 * interval '1 second')`;
 
 /**
- * Past its deadline, and nobody is ending it: leases are not renewed past the deadline, so one that reaches further was taken to end
- * it. Were it taken again meanwhile, the fence would move on from under every ending and none would ever be done.
+ * The operation is past its deadline, and no process is ending it. Leases are not renewed past the deadline, so a lease that reaches further was taken
+ * to end the operation. If others claimed it meanwhile, each claim would move the fence on and no ending would ever be committed.
  */
 const expired = (leaseMs: number): RawBuilder<boolean> => sql<boolean>`
   o.state in ('accepted', 'running') and o.deadline_at <= statement_timestamp()
   and not (o.state = 'running' and o.lease_until > statement_timestamp()
     and o.lease_until > o.deadline_at + ${leaseMs / 1000}::float8 * interval '1 second')`;
 
-/** Cities with waiting operations by name, each found by one look into the index, however many operations it has. */
+/** Cities with waiting operations by name. Each costs one look into the index, however many operations it has. */
 const cities = (where: RawBuilder<unknown>): RawBuilder<unknown> => sql`
   (select ${CITY} as city from operations o where ${WAITING} and ${where} order by 1 limit 1)
   union all
   select n.city from walk w cross join lateral (
     select ${CITY} as city from operations o where ${WAITING} and ${where} and ${CITY} > w.city order by 1 limit 1) n`;
 
-/** Which operation a worker takes next: one that waits, one that has lost its worker, or one that is late. */
+/** Claims the operation that a worker takes next: one that waits, one that has lost its worker, or one past its deadline. */
 @Injectable()
 export class OperationClaimsRepository {
-  /** Takes the oldest due operation of the next city by name after `after`, beginning again at the first; none of `skip`. */
+  /** Takes the oldest due operation of the next city by name after `after`, beginning again at the first; no city of `skip`. */
   async claimNext(tx: Tx, owner: string, { after, skip, leaseMs, pickupMs, deadlines }: NextChoice): Promise<ClaimedRow | undefined> {
     const { rows } = await sql<StoredRow>`
       with later as (with recursive walk as (${cities(sql`${CITY} > ${after}`)}) select city from walk),
@@ -108,7 +108,7 @@ export class OperationClaimsRepository {
     return rows.map(claimedRow)[0];
   }
 
-  /** Takes the operation that has been without a worker for longest; of none of the cities of `skip`. */
+  /** Takes the operation that has been without a worker for longest; of no city of `skip`. */
   async claimLost(tx: Tx, owner: string, { skip, leaseMs, kinds }: LostChoice): Promise<ClaimedRow | undefined> {
     const { rows } = await sql<StoredRow>`
       update operations o set ${claimSet(owner, leaseMs)} where o.id = (
@@ -117,7 +117,10 @@ export class OperationClaimsRepository {
     return rows.map(claimedRow)[0];
   }
 
-  /** Takes up to `limit` operations that are past their deadline, to end them. Those of other kinds are left for a while to whoever knows what else ends with them. */
+  /**
+   * Takes up to `limit` operations that are past their deadline, to end them. Operations of kinds that this process does not know are left for a minute to
+   * processes that know what else ends with them.
+   */
   async claimExpired(tx: Tx, owner: string, { limit, leaseMs, kinds }: ExpiredChoice): Promise<ClaimedRow[]> {
     const { rows } = await sql<StoredRow>`
       update operations o set ${claimSet(owner, leaseMs)} from (

@@ -13,8 +13,8 @@ export interface Taken {
 }
 
 /**
- * Chooses what this process runs next: round robin between cities, one that runs nothing here before one that does, and
- * none beyond its ceiling. Whoever asks has a free place.
+ * Chooses what this process runs next. Cities take turns (round robin). A city that runs nothing here comes before one that does, and none gets more
+ * places than its share. The caller has a free place.
  */
 @Injectable()
 export class OperationClaims {
@@ -34,7 +34,7 @@ export class OperationClaims {
     this.#shares = new Shares({ places, perCity });
   }
 
-  /** The next that waits. A fresh one is left to the queue for `pickupMs`. */
+  /** The next operation that waits. A fresh one is left to the queue for `pickupMs`. */
   next(pickupMs = 0): Promise<Taken | undefined> {
     return this.#inTurn(async () => {
       const { holders, full } = this.#shares;
@@ -45,7 +45,7 @@ export class OperationClaims {
     });
   }
 
-  /** One that has lost its worker. */
+  /** An operation that has lost its worker. */
   lost(): Promise<Taken | undefined> {
     const { leaseMs } = this.timings;
     const { kinds } = this.registry;
@@ -59,7 +59,7 @@ export class OperationClaims {
     return this.transactions.run((tx) => this.repository.claimNext(tx, this.config.processId, choice));
   }
 
-  /** One choice at a time: the next one has to count what this one takes. */
+  /** Makes one choice at a time: each has to count the places that the choice before it has taken. */
   async #inTurn(choose: () => Promise<ClaimedRow | undefined>): Promise<Taken | undefined> {
     const before = this.#turn;
     const chosen = before.then(choose).then((row) => row && { row, leave: this.#shares.take(row.city) });

@@ -17,7 +17,7 @@ export interface OperationDefinition<I extends z.ZodType = z.ZodType, R extends 
   /** Milliseconds from the claim to `request.failed` with `timeout`; progress extends it. External work counts from its acceptance. */
   readonly deadlineMs: number;
   readonly maxAttempts: number;
-  /** What stands although the deadline has passed, in words; part of the message of `timeout`. */
+  /** What remains in effect although the deadline has passed, in words; part of the message of `timeout`. */
   readonly overdue?: string;
   /**
    * Set when no worker runs it: the transaction that finds the work done ends it with `Operations.end`. A worker
@@ -50,7 +50,7 @@ export function knownOperations(): ReadonlyMap<string, OperationDefinition> {
   return definitions;
 }
 
-/** What a worker holds while it works: the lease is this `fence`, and only its holder may finish the row. */
+/** An operation that a worker has claimed. Only the holder of this `fence` may finish the row. */
 export interface ClaimedOperation<I = unknown> {
   readonly id: string;
   readonly kind: string;
@@ -71,8 +71,8 @@ export interface OperationContext {
 }
 
 /**
- * How a handler ends. `within` runs in the finishing transaction, before the terminal event, after the guard:
- * it does the family's own writes and returns events to append along with the terminal one.
+ * How a handler ends. `within` runs in the finishing transaction, once that holds the row and before the terminal event. It
+ * does the family's own writes and returns events to append along with the terminal one.
  */
 export type OperationOutcome =
   | { readonly ok: true; readonly payload: Record<string, unknown>; readonly within?: (tx: Tx) => Promise<readonly NewEvent[]> }

@@ -146,7 +146,7 @@ export class Operations {
     return this.repository.findUnfinished(db, stream, target);
   }
 
-  /** What an operation is a part of: by its id, or the unfinished one of a target. Asks nobody where nothing is traced. */
+  /** The trace that an operation belongs to, by its id or as the unfinished one of a target. Without tracing it asks nothing of the database. */
   async traceparent(
     which: { readonly id: string } | { readonly stream: string; readonly target: string },
     db: Kysely<Database> = this.db,
@@ -155,7 +155,7 @@ export class Operations {
     return 'id' in which ? this.repository.traceparent(db, which.id) : this.repository.traceparentOf(db, which.stream, which.target);
   }
 
-  /** What of a city's operations waits for a place at a worker, when it has not just been accepted. */
+  /** The operations of a city that wait for a place at a worker, without those that have just been accepted. */
   async backlog(db: Kysely<Database>, city: string): Promise<Backlog> {
     return this.repository.backlog(db, city, JUST_ACCEPTED_MS);
   }

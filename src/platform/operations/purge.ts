@@ -8,9 +8,10 @@ import { inBatches } from '../time/in-batches.js';
 import { OperationsRepository } from './operations.repository.js';
 import { OperationTimings } from './timings.js';
 
+/** Rows that one transaction deletes. */
 const BATCH = 2_000;
 
-/** Deletes operations and idempotency answers that have had their time. It has a loop of its own: with a backlog a round takes long. */
+/** Deletes finished operations and idempotency answers past their retention. It has a loop of its own, because a round with a backlog takes long. */
 @Injectable()
 export class OperationPurge implements OnApplicationBootstrap {
   constructor(
@@ -27,7 +28,7 @@ export class OperationPurge implements OnApplicationBootstrap {
     repeat(this.lifecycle, this.log, { name: 'purge of operations', everyMs: this.timings.purgeMs, work });
   }
 
-  /** All that has had its time, in transactions of at most `batch` rows. */
+  /** Deletes everything past its retention, in transactions of at most `batch` rows. */
   async round(batch = BATCH, signal?: AbortSignal): Promise<void> {
     const all = (step: (tx: Tx) => Promise<number>): Promise<void> => inBatches(batch, () => this.transactions.run(step), signal);
     await all((tx) => this.repository.purge(tx, this.timings.keepFinishedMs, batch));

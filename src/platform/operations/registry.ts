@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { z } from 'zod';
 import { knownOperations, type OperationHandler } from './operation.js';
 
-/** What a worker has to have handlers for: every kind that was declared in this process. */
+/** The kinds that a worker must have handlers for: all that were declared in this process. */
 @Injectable()
 export class DeclaredKinds {
   kinds(): Iterable<string> {
@@ -27,7 +27,7 @@ export class OperationRegistry {
     this.#handlers.set(kind, handler as unknown as OperationHandler);
   }
 
-  /** What this process can run. */
+  /** The kinds that this process can run. */
   get kinds(): readonly string[] {
     return [...this.#handlers.keys()];
   }

@@ -19,8 +19,8 @@ import { OperationTimings } from './timings.js';
 type Attempt = { readonly outcome: OperationOutcome } | { readonly error: unknown };
 
 /**
- * Runs operations in the places of this process. What the queue brings is only the word that something waits: the claim decides
- * what, and the fence decides again at the end.
+ * Runs operations in the places of this process. A job of the queue only says that something waits. The claim decides which operation is run, and the
+ * fence decides again at its end.
  */
 @Injectable()
 export class OperationRunner {
@@ -46,13 +46,13 @@ export class OperationRunner {
     return this.#stopping ? 0 : this.#places.free;
   }
 
-  /** Something waits, says the queue: takes a place and works until nothing more is for it. Never throws. */
+  /** Handles a job of the queue: takes a place and runs operations there until none waits. Never throws. */
   async deliver(): Promise<void> {
     const leave = await this.#places.enter();
     await preparing(() => this.#serve(leave));
   }
 
-  /** Takes what has lost its worker and what the queue did not bring, as long as places are free. */
+  /** Fills the free places with operations that have lost their worker and with those that the queue did not bring. */
   fill(): Promise<void> {
     return preparing(() => this.#fill());
   }
@@ -69,20 +69,20 @@ export class OperationRunner {
   /** Runs an operation that is already claimed for this process, also when no place is free. Never throws. */
   async runClaimed(row: ClaimedRow): Promise<void> {
     const leave = this.#places.take();
-    await preparing(() => this.#guarded(row)).finally(leave);
+    await preparing(() => this.#runLogged(row)).finally(leave);
   }
 
-  /** Tells every handler to stop, gives them a moment, and puts back what has not ended. */
+  /** Tells every handler to stop, waits a moment, and puts back the operations that have not ended. */
   async stop(): Promise<void> {
     this.#stopping = true;
     for (const lease of this.#leases) lease.end('stopping');
     await this.#places.idle();
   }
 
-  /** One operation after the other in one place: whose turn it is may have changed with each that ends. */
+  /** Runs one operation after the other in one place. Each is chosen when the one before it has ended: by then it may be another city's turn. */
   async #serve(leave: () => void, first?: Taken): Promise<void> {
     for (let taken = first ?? (await this.#take()); taken !== undefined; taken = await this.#take())
-      await this.#guarded(taken.row).finally(taken.leave);
+      await this.#runLogged(taken.row).finally(taken.leave);
     leave();
   }
 
@@ -94,27 +94,28 @@ export class OperationRunner {
     });
   }
 
-  async #guarded(row: ClaimedRow): Promise<void> {
+  /** Never throws. */
+  async #runLogged(row: ClaimedRow): Promise<void> {
     try {
-      await this.#run(row);
+      await this.#traced(row);
     } catch (error) {
       this.log.warn({ err: error, request_id: row.id }, 'a claimed operation was left to the sweeper');
     }
   }
 
-  async #run(row: ClaimedRow): Promise<void> {
-    if (!isTracing()) return this.#claimed(row);
+  async #traced(row: ClaimedRow): Promise<void> {
+    if (!isTracing()) return this.#handle(row);
     const { id, kind, city, attempts } = row;
     const facts = { 'svc.operation.id': id, 'svc.operation.kind': kind, 'svc.operation.attempt': attempts, 'svc.city': city };
-    await spanned(`operation ${kind}`, { kind: 'consumer', parent: row.traceparent, facts }, () => this.#claimed(row));
+    await spanned(`operation ${kind}`, { kind: 'consumer', parent: row.traceparent, facts }, () => this.#handle(row));
   }
 
-  async #claimed(row: ClaimedRow): Promise<void> {
+  async #handle(row: ClaimedRow): Promise<void> {
     await this.failpoints.hit('operation.after_claim');
     const began = performance.now();
-    const anyway = (): boolean => performance.now() - began < this.timings.leaseMs;
+    const withinLease = (): boolean => performance.now() - began < this.timings.leaseMs;
     const handler = this.registry.find(row.kind);
-    const operation = handler && claimed(row, handler);
+    const operation = handler && toOperation(row, handler);
     if (handler !== undefined && operation === undefined && row.deadlineInMs > 0 && row.attempts < handler.definition.maxAttempts) {
       this.log.warn(
         { request_id: row.id, kind: row.kind },
@@ -123,13 +124,13 @@ export class OperationRunner {
       return this.#putBack(row, this.timings.backoff(row.attempts), true);
     }
     const failure = this.#refuse(row, handler, operation);
-    if (failure !== undefined) await this.endings.fail(row, handler, operation, failure, anyway);
+    if (failure !== undefined) await this.endings.fail(row, handler, operation, failure, withinLease);
     else if (handler !== undefined && operation !== undefined) await this.#work(row, handler, operation);
   }
 
   /** Why the operation ends here without being tried (again). */
   #refuse(row: ClaimedRow, handler?: OperationHandler, operation?: ClaimedOperation): { code: string; message: string } | undefined {
-    // Taken only once its time is over: who knows it had that long.
+    // A kind without a handler is claimed only past its deadline: until then a worker of another release may have the handler.
     if (handler === undefined) {
       this.log.error({ request_id: row.id, kind: row.kind }, 'an operation has no handler');
       return row.waited ? NOT_STARTED : { code: 'timeout', message: `not finished in its time, and no worker knows ${row.kind}` };
@@ -170,13 +171,13 @@ export class OperationRunner {
 
   #context(row: ClaimedRow, handler: OperationHandler, lease: Lease): OperationContext {
     const { deadlineMs } = handler.definition;
-    const tell = async (phase: string, anew: boolean, beside?: (tx: Tx) => Promise<void>): Promise<void> => {
+    const record = async (phase: string, anew: boolean, beside?: (tx: Tx) => Promise<void>): Promise<void> => {
       lease.signal.throwIfAborted();
-      const told = await this.transactions.run(async (tx) => {
+      const recorded = await this.transactions.run(async (tx) => {
         await beside?.(tx);
         return this.repository.progress(tx, row.id, row.fence, phase, { deadlineMs, anew });
       });
-      if (!told) {
+      if (!recorded) {
         lease.end('lost');
         throw new OperationAborted('lost');
       }
@@ -186,8 +187,8 @@ export class OperationRunner {
     };
     return {
       signal: lease.signal,
-      progress: (phase, beside) => tell(phase, false, beside),
-      advanced: (phase) => tell(phase, true),
+      progress: (phase, beside) => record(phase, false, beside),
+      advanced: (phase) => record(phase, true),
     };
   }
 
@@ -202,7 +203,7 @@ export class OperationRunner {
         error = failure;
       }
     } else error = attempt.error;
-    if (!lease.held) return this.#left(row, 'lost');
+    if (!lease.held) return this.#logLeft(row, 'lost');
     await this.#failedAttempt(lease.advanced ? { ...row, attempts: 1 } : row, handler, operation, held, error);
   }
 
@@ -231,7 +232,7 @@ export class OperationRunner {
     why: LeaseEnd,
     attempt: Promise<Attempt>,
   ): Promise<void> {
-    if (why === 'lost') return this.#left(row, why);
+    if (why === 'lost') return this.#logLeft(row, why);
     if (why === 'deadline') {
       await this.endings.fail(row, handler, operation, timeout(handler), () => lease.held);
       return;
@@ -239,7 +240,7 @@ export class OperationRunner {
     const ended = await Promise.race([attempt, sleep(this.timings.graceMs)]);
     if (ended !== undefined && 'outcome' in ended) return this.#attempted(row, handler, operation, lease, ended);
     await this.#putBack(row, 0, false);
-    this.#left(row, why);
+    this.#logLeft(row, why);
   }
 
   async #putBack(row: ClaimedRow, delayMs: number, counted: boolean): Promise<void> {
@@ -251,12 +252,13 @@ export class OperationRunner {
     }
   }
 
-  #left(row: ClaimedRow, why: LeaseEnd): void {
+  #logLeft(row: ClaimedRow, why: LeaseEnd): void {
     this.log.info({ request_id: row.id, kind: row.kind, fence: row.fence, why }, 'an operation was left to another worker');
   }
 }
 
-function claimed(row: ClaimedRow, handler: OperationHandler): ClaimedOperation | undefined {
+/** Undefined when the stored input does not fit the schema of this release. */
+function toOperation(row: ClaimedRow, handler: OperationHandler): ClaimedOperation | undefined {
   const parsed = handler.definition.input.safeParse(row.input);
   if (!parsed.success) return undefined;
   const { id, kind, target, stream, attempts, fence } = row;

@@ -12,11 +12,12 @@ import { OperationRegistry } from './registry.js';
 import { OperationRunner } from './runner.js';
 import { OperationTimings } from './timings.js';
 
+/** Operations past their deadline that this process ends at once. */
 const EXPIRED_AT_ONCE = 20;
 
 /**
- * Finds what the queue did not bring or a worker did not end, claims it directly and runs it here. This, and not
- * the queue, is why accepted work always ends: without Redis everything still happens, a second or two later.
+ * Finds operations that the queue did not bring or that a worker did not end, claims them directly and runs them here. The sweeper, not the queue,
+ * is why accepted work always ends: without Redis everything still happens, a second or two later.
  */
 @Injectable()
 export class OperationSweeper {
@@ -24,7 +25,7 @@ export class OperationSweeper {
   #loop: Promise<void> | undefined;
   /** Rung when something taken here has ended. */
   readonly #ended = new AutoResetEvent();
-  /** Claimed here and not over yet: what is past its deadline has no places of its own, and must not pile up. */
+  /** Expired operations that are being ended here. They need no free place, so their number has a limit of its own. */
   #taken = 0;
 
   constructor(
@@ -50,7 +51,7 @@ export class OperationSweeper {
     await this.#loop;
   }
 
-  /** One round. Returns true when there may be more that is past its deadline than it could take. */
+  /** One round. Returns true when there may be more expired operations than it could take. */
   async sweep(): Promise<boolean> {
     const { leaseMs } = this.timings;
     const { kinds } = this.registry;
@@ -83,7 +84,7 @@ export class OperationSweeper {
     }
   }
 
-  /** Until the next round; with a backlog only until one has ended. Spread, so that processes do not march in step. */
+  /** Waits for the next round; with a backlog only until one operation has ended. The jitter keeps processes from sweeping in step. */
   async #pause(signal: AbortSignal, backlog: boolean): Promise<void> {
     const ms = this.timings.sweepMs * (0.9 + Math.random() * 0.2);
     if (backlog) await this.#ended.waitFor(ms, signal);
