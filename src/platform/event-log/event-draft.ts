@@ -1,6 +1,6 @@
 import type { NewEvent } from './event.js';
 
-/** Events that a transaction has written down and not yet appended, from `EventLog.draft`. */
+/** Events that a transaction has stored with `EventLog.draft` and not yet appended. */
 export class EventDraft {
   constructor(
     readonly id: string,
@@ -8,7 +8,7 @@ export class EventDraft {
   ) {}
 }
 
-/** Drafts, and the events between them together, in their order. */
+/** Splits into drafts and runs of events between them, in order. */
 export function partsOf(all: readonly (NewEvent | EventDraft)[]): (NewEvent[] | EventDraft)[] {
   const parts: (NewEvent[] | EventDraft)[] = [];
   for (const one of all) {

@@ -33,7 +33,7 @@ export class EventLog {
     return rows.map((r) => ({ stream: r.stream, streamId: r.stream_id, seq: r.seq, ts: r.ts }));
   }
 
-  /** Writes events down, to be appended by this transaction when it comes to that: what takes long of it is done before their streams are locked. */
+  /** Stores events that this transaction will append later with `appendDrafts`: the slow part, sending them, is done before their streams are locked. */
   async draft(tx: Tx, events: readonly NewEvent[]): Promise<EventDraft> {
     const id = newId('draft');
     await sql`insert into event_drafts (id, events) values (${id}, ${given(events)})`.execute(tx);
@@ -41,13 +41,13 @@ export class EventLog {
   }
 
   /**
-   * As `append`, with drafts among the events; `unused` are drafts that come to nothing. Answers the new head of each stream. The parts are
-   * appended one after the other: to put two drafts of 2,000 events together takes longer than to append one.
+   * As `append`, with drafts among the events; `unused` are drafts that are only deleted. Answers the new head of each stream. The drafts, and the
+   * events between them, are appended one after the other: joining two drafts of 2,000 events takes longer than appending one.
    */
   async appendDrafts(tx: Tx, all: readonly (NewEvent | EventDraft)[], unused: readonly EventDraft[]): Promise<ReadonlyMap<string, number>> {
     const events = eventsIn(all);
     const heads = new Map<string, number>();
-    // Only together several streams are locked in their order, and get their times in that of their events.
+    // Events of several streams are appended in one call: only then are the streams locked in name order and the times in the order of the events.
     const parts = new Set(events.map(({ stream }) => stream)).size > 1 ? [events] : partsOf(all);
     let appended = 0;
     for (const part of parts) {
@@ -73,8 +73,8 @@ export class EventLog {
   /**
    * Makes `name` part of the supervisor's feed, from its next event on; the stream row is made when it is not
    * there, where the present epoch begins, and its counter continues when it is. Holds the supervisor stream's lock until the commit, so that
-   * "registered after the cursor's supervisor position" is decidable, and its own before its row, both in the order of appends: of one that
-   * joins again some may still tell what has ended. Returns the stream's id.
+   * "registered after the cursor's supervisor position" is decidable, and its own before its row, both in the order of appends: others may still
+   * append to a stream that joins again. Returns the stream's id.
    */
   async joinStream(tx: Tx, name: string): Promise<number> {
     await sql`
@@ -122,10 +122,10 @@ export class EventLog {
 
 const given = (events: readonly NewEvent[]): RawBuilder<unknown> => sql`${JSON.stringify(events)}::jsonb`;
 
-/** So long a city that was unregistered may still have something to say: its sessions are ended, which takes up to 40 s of that. */
+/** How long a city may go on appending events after it was unregistered: ending its sessions takes up to 40 s of that. */
 export const LATELY_MS = 10 * 60_000;
 
-/** Whether a stream that has left the feed may be one of those. */
+/** Whether a stream that has left the feed may still append events. */
 export function saysMore(stream: RawBuilder<unknown>): RawBuilder<boolean> {
   return sql<boolean>`${stream}.last_ts > now() - ${sql.lit(LATELY_MS)} * interval '1 millisecond'`;
 }

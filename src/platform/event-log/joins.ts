@@ -1,13 +1,14 @@
-/** The times that a stream has joined the feed before the last one, the oldest first: the supervisor's newest event of then, and the stream's own. */
+/** Pairs of seqs, the oldest first, one for each time that a stream has joined the feed before the last: the head of the supervisor's stream, and its own. */
 export type EarlierJoins = readonly number[];
 
-/** So many of them are known of each stream. */
+/** Pairs that are kept of each stream. */
 export const MOST_EARLIER = 16;
 const BEFORE_THE_LOG = -1;
 
 /**
- * Where a stream begins for whoever has had the feed up to this event of the supervisor's, and has been told nothing of it: where it joined first since then.
- * What it said until it left, and came back, follows. Before the log where it has joined too often since to know.
+ * The position at which a stream begins for a client that has read the feed up to the supervisor's event `since` and has no position in this stream: where the
+ * stream first joined after that. So the client gets all events since then, also when the stream has left and come back. The position is before
+ * the log where the stream has joined more often since than is kept.
  */
 export function joinedSince({ joinedSeq, earlier }: { readonly joinedSeq: number; readonly earlier: EarlierJoins }, since: number): number {
   for (let n = 0; n < earlier.length; n += 2)

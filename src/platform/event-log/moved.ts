@@ -10,7 +10,7 @@ type Listener = (moved: readonly Moved[]) => void;
 
 /**
  * Tells this process which streams its own commits have moved. The notifier passes it on to other processes
- * and the hub wakes at once. Only a hint: whoever listens also polls.
+ * and the hub wakes at once. Only a hint: listeners also poll.
  */
 @Injectable()
 export class MovedStreams {
@@ -22,7 +22,7 @@ export class MovedStreams {
   }
 
   mark(moved: readonly Moved[]): void {
-    // What they set going is for everybody, and waits for nobody's turn.
+    // The listeners work for all requests: that counts for the process, and waits for no request's turn.
     if (moved.length > 0) workFor(undefined, () => this.#listeners.forEach((listener) => listener(moved)));
   }
 }

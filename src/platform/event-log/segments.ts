@@ -8,8 +8,8 @@ export interface Segment {
 }
 
 /**
- * The log's bookkeeping of what is finished: sealing closes the active part of a stream, dropping takes the oldest
- * sealed events away and raises the floor in the same transaction, so no reader sees a hole above the floor.
+ * Segments of streams. Sealing closes the active segment of a stream. Dropping deletes the oldest sealed events and raises the floor in the same transaction, so
+ * that no reader sees a hole above the floor.
  */
 @Injectable()
 export class EventSegments {
@@ -28,7 +28,7 @@ export class EventSegments {
     return rows[0];
   }
 
-  /** Streams whose active part holds `events` or begins longer than `ms` ago. */
+  /** Streams whose active segment has `events` or more, or began more than `ms` ago. */
   async due(tx: Tx, events: number, ms: number, limit: number): Promise<number[]> {
     const { rows } = await sql<{ id: number }>`
       select s.id from event_streams s
@@ -57,14 +57,14 @@ export class EventSegments {
     const upto = Math.min(segment.last_seq, segment.floor + limit);
     await sql`delete from events where stream_id = ${segment.stream_id} and seq > ${segment.floor} and seq <= ${upto}`.execute(tx);
     await sql`select pg_advisory_xact_lock(1, ${segment.stream_id})`.execute(tx);
-    // With a part of the log more may have gone meanwhile: a floor that went back would promise what is not there.
+    // A dropped partition may have raised the floor further meanwhile. A lower floor would promise events that are gone.
     await sql`update event_streams set floor = greatest(floor, log_place(epoch_ends, ${upto}::bigint)) where id = ${segment.stream_id}`.execute(
       tx,
     );
     return true;
   }
 
-  /** Forgets segments that are below the floor: what was in them has gone, and every look at what is next would pass over them. It waits for nobody. */
+  /** Deletes the rows of segments below the floor: their events are gone, and every search for the next segment would pass over them. It waits for no lock. */
   async forget(tx: Tx, limit: number): Promise<void> {
     await sql`delete from event_segments where (stream_id, first_seq) in (
       select g.stream_id, g.first_seq from event_segments g join event_streams s on s.id = g.stream_id
