@@ -178,11 +178,11 @@ export const WORK: readonly Guard[] = [
   },
   {
     guard: 'A part of the log is dropped when those who read it have ended.',
-    file: 'src/platform/event-log/parts.ts',
-    find: 'return performance.now() - this.#left.get(name)! >= this.graceMs;',
+    file: 'src/platform/event-log/partition-rotation.ts',
+    find: 'return performance.now() - this.#retiredAt.get(name)! >= this.graceMs;',
     replace: 'return true;',
-    test: 'src/platform/event-log/parts.db-spec.ts',
-    name: 'takes a part from its readers first',
+    test: 'src/platform/event-log/partition-rotation.db-spec.ts',
+    name: 'raises the floors above a partition first',
   },
   {
     guard: 'The usage of cities is that of those which the caller may see.',

@@ -135,7 +135,7 @@ async function parted(url: string, began: Date, parts: number): Promise<string[]
   const days = DAYS / parts;
   try {
     return await new Transactions(db, new Failpoints()).run(async (tx) => {
-      await partitions.part(tx);
+      await partitions.partition(tx);
       const at = (n: number): Date => new Date(began.getTime() + n * days * DAY_MS);
       for (let n = 0; n < parts + 2; n++) await partitions.add(tx, { from: at(n), to: at(n + 1) });
       return (await partitions.find(tx))!.partitions.slice(0, parts).map(({ name }) => name);

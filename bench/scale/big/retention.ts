@@ -7,7 +7,7 @@ import { EMIT_BODY, post } from '../../lib/requests.js';
 import { createDb, createPool } from '../../../src/platform/database/database.js';
 import { Transactions } from '../../../src/platform/database/transactions.js';
 import { EventPartitions } from '../../../src/platform/event-log/partitions.js';
-import { EventParts } from '../../../src/platform/event-log/parts.js';
+import { PartitionRotation } from '../../../src/platform/event-log/partition-rotation.js';
 import { EventSegments } from '../../../src/platform/event-log/segments.js';
 import { Failpoints } from '../../../src/platform/failpoints/failpoints.js';
 import type { Side } from './measure.js';
@@ -34,7 +34,7 @@ export async function retention(context: Context, { url, service }: Side): Promi
   const pool = createPool(url, { max: 4 });
   const db = createDb(pool);
   const transactions = new Transactions(db, new Failpoints());
-  const parts = new EventParts(transactions, new EventPartitions());
+  const rotation = new PartitionRotation(transactions, new EventPartitions());
   const held = (): Promise<Held> =>
     withClient(url, async (one) => {
       const { rows } = await one.query<Record<keyof Held, string>>(
@@ -50,12 +50,12 @@ export async function retention(context: Context, { url, service }: Side): Promi
     const rowwise = await byRows(transactions, url);
     const before = await held();
     const busy = writing(client, service.port, path);
-    parts.graceMs = Number.MAX_SAFE_INTEGER;
-    const floors = await seconds(() => parts.round(KEPT_MS));
-    // The minute for those who read is waited for by nobody here.
-    parts.graceMs = 0;
+    rotation.graceMs = Number.MAX_SAFE_INTEGER;
+    const floors = await seconds(() => rotation.round(KEPT_MS));
+    // No readers here that the minute of grace would be for.
+    rotation.graceMs = 0;
     let dropped = 0;
-    const drop = await seconds(async () => (dropped = (await parts.round(KEPT_MS)).dropped));
+    const drop = await seconds(async () => (dropped = (await rotation.round(KEPT_MS)).dropped));
     const meanwhile = await busy;
     const after = await held();
     const { closed } = await follower.call<{ closed: number }>('count', { group: 'live' });

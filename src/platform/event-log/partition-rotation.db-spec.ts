@@ -6,8 +6,8 @@ import { eventually } from '../../../test/support/sse.js';
 import { createDb, createPool, type Db } from '../database/database.js';
 import { Transactions } from '../database/transactions.js';
 import { Failpoints } from '../failpoints/failpoints.js';
-import { EventParts } from './parts.js';
-import { EventPartitions, type PartedLog } from './partitions.js';
+import { PartitionRotation } from './partition-rotation.js';
+import { EventPartitions, type PartitionedLog } from './partitions.js';
 import { EventSegments } from './segments.js';
 
 const HOUR = 3_600_000;
@@ -20,12 +20,12 @@ let transactions: Transactions;
 const partitions = new EventPartitions();
 
 /** A worker that waits for nobody who reads. */
-function worker(graceMs = 0, smallBytes = 16_777_216): EventParts {
-  const parts = new EventParts(transactions, partitions);
+function worker(graceMs = 0, smallBytes = 16_777_216): PartitionRotation {
+  const parts = new PartitionRotation(transactions, partitions);
   Object.assign(parts, { graceMs, smallBytes });
   return parts;
 }
-const found = async (): Promise<PartedLog> => (await transactions.run((tx) => partitions.find(tx)))!;
+const found = async (): Promise<PartitionedLog> => (await transactions.run((tx) => partitions.find(tx)))!;
 async function append(n: number, stream = 'alpha'): Promise<void> {
   const events = Array.from({ length: n }, (_, i) => ({ stream, type: 'x', actor: 'a', payload: { i } }));
   await sql`select * from append_events(${JSON.stringify(events)}::jsonb)`.execute(db);
@@ -64,14 +64,14 @@ afterEach(async () => {
   await database.drop();
 });
 
-describe('a log of which something is to go at some time', () => {
-  it('stays one table where everything is kept, or a day at the most', async () => {
+describe('a log whose events have a retention time', () => {
+  it('stays one table where everything is kept, or less than a day', async () => {
     expect(await worker().round(undefined)).toEqual({ dropped: 0, since: undefined });
     expect(await worker().round(DAY - 1)).toEqual({ dropped: 0, since: undefined });
     expect(await tables()).toEqual(['events']);
   });
 
-  it('is parted while others write and read, and nothing of it moves or is missed', async () => {
+  it('is partitioned while others write and read, and no event moves or is missed', async () => {
     await append(3);
     let writing = true;
     const writer = async (): Promise<void> => {
@@ -100,16 +100,16 @@ describe('a log of which something is to go at some time', () => {
     expect(await seqs()).toEqual(Array.from({ length: head }, (_, i) => i + 1));
   });
 
-  it('is parted while others write however much it holds', async () => {
+  it('is partitioned while others write, however large it is', async () => {
     await append(3);
     const [{ since }] = await Promise.all([worker(0, -1).round(KEPT), append(1), append(1), append(1)]);
     await append(1);
     expect(since!.getTime()).toBeGreaterThan(Date.now());
-    expect((await found()).keepsFree).toBe(false);
+    expect((await found()).isReserved).toBe(false);
     expect(await seqs()).toEqual([1, 2, 3, 4, 5, 6, 7]);
   });
 
-  it('takes a part from its readers first, and drops it as a whole when they have ended', async () => {
+  it('raises the floors above a partition first, and drops it when its readers have ended', async () => {
     const parts = worker(HOUR);
     await parts.round(KEPT);
     await past(20, 5);
@@ -128,7 +128,7 @@ describe('a log of which something is to go at some time', () => {
     expect((await parts.round(KEPT)).dropped).toBe(0);
   });
 
-  it('keeps what is to be kept by the clock of the database, however wrong that of the worker is', async () => {
+  it('drops by the clock of the database, however wrong that of the worker is', async () => {
     const parts = worker(HOUR);
     await parts.round(KEPT);
     await past(20, 5);
@@ -146,7 +146,7 @@ describe('a log of which something is to go at some time', () => {
   });
 
   // Guard: segments are forgotten with what was in them.
-  it('goes with its segments, also while one of them is being dropped', async () => {
+  it('drops a partition with its segments, also while one of them is being dropped', async () => {
     const parts = worker();
     await parts.round(KEPT);
     await past(20, 5);
@@ -169,7 +169,7 @@ describe('a log of which something is to go at some time', () => {
   });
 
   // Guards: of two workers one drops a segment, the other a part with it: neither waits for the other for ever, and the floor does not go back.
-  it('is taken from its readers while a segment of it is being dropped', async () => {
+  it('raises a floor while a segment below it is being dropped', async () => {
     await worker().round(KEPT);
     await past(20, 5);
     const { partitions: made } = await found();
@@ -190,7 +190,7 @@ describe('a log of which something is to go at some time', () => {
     expect(await stream()).toEqual({ head: 5, floor: 5 });
   });
 
-  it('drops what was there before it had parts when all of that is old, and has a rest all the same', async () => {
+  it('drops the default partition when all of it is old, and has an empty one then', async () => {
     await append(4);
     await worker().round(KEPT);
     await age(20, 4);
@@ -203,7 +203,7 @@ describe('a log of which something is to go at some time', () => {
     expect((await found()).detached).toEqual([]);
   });
 
-  it('loses nothing that is written while the rest goes', async () => {
+  it('loses nothing that is written while the default partition is replaced', async () => {
     await worker().round(KEPT);
     for (let n = 0; n < 5; n++) {
       await age(20, Number.MAX_SAFE_INTEGER);
@@ -215,7 +215,7 @@ describe('a log of which something is to go at some time', () => {
     }
   });
 
-  it('is dropped once, whoever is at it', async () => {
+  it('drops a partition once, though two workers are at it', async () => {
     await worker().round(KEPT);
     await past(20, 5);
     await past(30, 5);
@@ -226,17 +226,17 @@ describe('a log of which something is to go at some time', () => {
     expect(await seqs()).toEqual([]);
   });
 
-  it('goes on where one has died: with a part that is detached, and with a time that is kept free', async () => {
+  it('goes on where a worker has died with a detached partition and a reserved span', async () => {
     await worker().round(KEPT);
     await past(20, 5);
     const [old] = (await found()).partitions;
     await transactions.run((tx) => partitions.detach(tx, old!.name));
-    await transactions.run((tx) => partitions.keepFree(tx, { from: new Date(0), to: new Date('2000-01-01') }));
+    await transactions.run((tx) => partitions.reserve(tx, { from: new Date(0), to: new Date('2000-01-01') }));
     const held = await found();
-    expect([held.keepsFree, held.detached]).toEqual([true, [old!.name]]);
+    expect([held.isReserved, held.detached]).toEqual([true, [old!.name]]);
     await worker().round(KEPT);
     const left = await found();
-    expect([left.keepsFree, left.detached]).toEqual([false, []]);
+    expect([left.isReserved, left.detached]).toEqual([false, []]);
     await append(1);
   });
 
@@ -262,13 +262,13 @@ describe('a log of which something is to go at some time', () => {
         await append(1);
         await append(1, 'beta');
       }
-      const { partitions: made, keepsFree } = await found();
+      const { partitions: made, isReserved } = await found();
       expect(made.length).toBeGreaterThan(0);
       for (const { from, to } of made) expect(from.getTime() > Date.now() + ahead || to.getTime() < Date.now() + ahead).toBe(true);
-      expect(keepsFree).toBe(false);
+      expect(isReserved).toBe(false);
     });
 
-    it('keeps no time free in which somebody has written before it was looked through', async () => {
+    it('releases a reserved span in which events were written before', async () => {
       await registerCity(db, 'beta', '/beta');
       await worker().round(KEPT);
       await sql`drop table ${sql.table((await found()).partitions[0]!.name)}`.execute(db);
@@ -280,7 +280,7 @@ describe('a log of which something is to go at some time', () => {
       });
       await expect(worker(0, -1).round(KEPT)).rejects.toThrow(/events_rest_free_check/);
       looked.mockRestore();
-      expect((await found()).keepsFree).toBe(false);
+      expect((await found()).isReserved).toBe(false);
       await append(1, 'beta');
       await worker(0, -1).round(KEPT);
       await append(1, 'beta');
@@ -289,10 +289,10 @@ describe('a log of which something is to go at some time', () => {
   });
 
   // Guard: what was kept for long is dropped row by row once it is to be kept for less.
-  it('has no parts to wait for where they are wider than what is kept now', async () => {
+  it('drops events one by one where partitions are wider than the retention time', async () => {
     const wide = { from: new Date(Date.now() - 40 * DAY), to: new Date(Date.now() + 50 * DAY) };
     await append(1);
-    await transactions.run((tx) => partitions.part(tx));
+    await transactions.run((tx) => partitions.partition(tx));
     await age(50, 1);
     await transactions.run((tx) => partitions.add(tx, wide));
     await append(4);
@@ -316,7 +316,7 @@ describe('a log of which something is to go at some time', () => {
     expect((await worker().round(KEPT)).since).toEqual((await found()).partitions[0]!.from);
   });
 
-  it('waits for whoever reads no longer than it may, and holds up nobody for it', async () => {
+  it('gives up waiting for a long read soon, and holds up nobody behind it', async () => {
     await worker().round(KEPT);
     await past(20, 5);
     let round!: Promise<{ dropped: number }>;

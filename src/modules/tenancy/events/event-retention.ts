@@ -1,7 +1,7 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { AppConfig } from '../../../platform/config/config.js';
 import { Transactions } from '../../../platform/database/transactions.js';
-import { EventParts } from '../../../platform/event-log/parts.js';
+import { PartitionRotation } from '../../../platform/event-log/partition-rotation.js';
 import { EventSegments } from '../../../platform/event-log/segments.js';
 import { Lifecycle } from '../../../platform/health/lifecycle.js';
 import { repeat } from '../../../platform/health/repeat.js';
@@ -17,8 +17,8 @@ const BETWEEN_DROPS_MS = 5;
 const FORGOTTEN_A_ROUND = 10_000;
 
 /**
- * Seals active logs that have grown long or old and, with a retention age, drops what is beyond it: parts of the log as wholes, and of what was
- * there before it had parts sealed events. Sealing by itself records no event: an idle city's log would otherwise grow by one anchor a day for ever.
+ * Seals active logs that have grown long or old. With a retention time it also drops older events: partitions as a whole, and sealed events from before the log
+ * was partitioned. Sealing by itself records no event: an idle city's log would otherwise grow by one anchor a day for ever.
  */
 @Injectable()
 export class EventRetention implements OnApplicationBootstrap {
@@ -26,7 +26,7 @@ export class EventRetention implements OnApplicationBootstrap {
     private readonly config: AppConfig,
     private readonly transactions: Transactions,
     private readonly segments: EventSegments,
-    private readonly parts: EventParts,
+    private readonly partitions: PartitionRotation,
     private readonly lifecycle: Lifecycle,
     private readonly log: AppLogger,
   ) {}
@@ -36,17 +36,20 @@ export class EventRetention implements OnApplicationBootstrap {
     repeat(this.lifecycle, this.log, { name: 'event retention', everyMs: EVERY_MS, phase: 'background', work });
   }
 
-  /** One round. Returns how many parts and batches were dropped. */
+  /** One round. Returns how many partitions and batches were dropped. */
   async round({ sealEvents, sealMs } = ROTATE, signal?: AbortSignal): Promise<number> {
     const age = this.config.eventRetentionMs;
-    // Only what is sealed is dropped: what is kept for an hour is not to wait for a day.
+    // Only sealed events are dropped, so a short retention time has to seal sooner.
     const sealAfterMs = Math.min(sealMs, age === undefined ? sealMs : age / 4);
     const due = await this.transactions.run((tx) => this.segments.due(tx, sealEvents, sealAfterMs, STREAMS_A_ROUND));
     for (const id of due) await this.transactions.run((tx) => this.segments.seal(tx, id));
-    const parts = await this.parts.round(age, signal);
-    if (age === undefined) return parts.dropped;
-    let { dropped } = parts;
-    while (signal?.aborted !== true && (await this.transactions.run((tx) => this.segments.dropOldest(tx, age, DROP_EVENTS, parts.since)))) {
+    const rotated = await this.partitions.round(age, signal);
+    if (age === undefined) return rotated.dropped;
+    let { dropped } = rotated;
+    while (
+      signal?.aborted !== true &&
+      (await this.transactions.run((tx) => this.segments.dropOldest(tx, age, DROP_EVENTS, rotated.since)))
+    ) {
       dropped++;
       await sleep(BETWEEN_DROPS_MS, signal);
     }

@@ -7,7 +7,7 @@ import { Transactions } from '../../../platform/database/transactions.js';
 import { EventLog } from '../../../platform/event-log/event-log.js';
 import { MovedStreams } from '../../../platform/event-log/moved.js';
 import { EventPartitions } from '../../../platform/event-log/partitions.js';
-import { EventParts } from '../../../platform/event-log/parts.js';
+import { PartitionRotation } from '../../../platform/event-log/partition-rotation.js';
 import { EventSegments } from '../../../platform/event-log/segments.js';
 import { Failpoints } from '../../../platform/failpoints/failpoints.js';
 import { Lifecycle } from '../../../platform/health/lifecycle.js';
@@ -28,7 +28,14 @@ const segments = new EventSegments();
 function retention(eventRetentionMs: number | undefined): EventRetention {
   const log = new AppLogger(createLogger('silent', {}));
   const config: AppConfig = loadConfig({}, '/tmp').with({ eventRetentionMs });
-  return new EventRetention(config, transactions, segments, new EventParts(transactions, new EventPartitions()), new Lifecycle(log), log);
+  return new EventRetention(
+    config,
+    transactions,
+    segments,
+    new PartitionRotation(transactions, new EventPartitions()),
+    new Lifecycle(log),
+    log,
+  );
 }
 async function append(n: number): Promise<void> {
   const events = Array.from({ length: n }, (_, i) => ({ stream: 'alpha', type: 'x', actor: 'a', payload: { i } }));
