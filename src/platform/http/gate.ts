@@ -31,10 +31,17 @@ import { wantsUpgrade } from './upgrades.js';
  * read-only; then the router's own answers.
  */
 export const MUTATIONS: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
-/** What needs no key waits no longer to know who asks: it tells whether this process is there, also while a database hangs. */
+/** How long a request that needs no key waits for its caller to be known. Probes are such requests, and have to be answered while the database hangs. */
 const KNOWN_MS = 300;
-/** Whoever sends something and has no key. */
+/** The caller of a webhook or a forwarded request without a key. */
 const SENDER: Principal = Object.freeze({ actor: 'sender', keyId: '~senders', scope: 'read', cities: [] });
+
+/** Tokens of the programs that are run for cities, and why one of them is refused. */
+const PROGRAM_TOKENS = [
+  [SESSION_TOKEN_PREFIX, 'the token is not valid: its session has another process by now, or none'],
+  [COMMAND_TOKEN_PREFIX, 'the token is not valid: its command is not carried out any more'],
+  [ADAPTER_TOKEN_PREFIX, 'the token is not valid: its adapter is not registered, or has another one by now'],
+] as const;
 
 /** What a route may say about itself in Fastify's route configuration. */
 export interface RouteConfiguration {
@@ -48,8 +55,8 @@ export class Gate {
   readonly #origins: OriginPolicy;
   readonly #routes = new RouteTable();
   readonly #rates: RateLimits;
-  /** Apart from the others. */
-  readonly #foreignRates: RateLimits;
+  /** Rates of callers without a key, apart from those of keys. */
+  readonly #keylessRates: RateLimits;
   readonly #lanes = new SenderLanes();
   #streams: StreamLimits;
   #authenticator: Authenticator | undefined;
@@ -65,7 +72,7 @@ export class Gate {
     this.#hosts = new HostAllowList([...config.allowedHosts, ...ownAddresses(config)]);
     this.#origins = new OriginPolicy(config.allowedOrigins);
     this.#rates = new RateLimits(config.rateLimits);
-    this.#foreignRates = new RateLimits(config.rateLimits);
+    this.#keylessRates = new RateLimits(config.rateLimits);
     this.#streams = new StreamLimits(config.streamLimits);
   }
 
@@ -74,7 +81,7 @@ export class Gate {
     this.#policy = policy;
   }
 
-  /** What counts streams, where others count what they have open with them. */
+  /** Replaces the counter of streams by one that the caller shares. */
   count(streams: StreamLimits): void {
     this.#streams = streams;
   }
@@ -95,14 +102,14 @@ export class Gate {
     const forwarded = operation?.forwarded === true;
     const keys = this.config.auth === 'keys';
     const needsKey = keys && guarded && !foreign && !forwarded;
-    /** Those without a key share what one has, a lane of cities at a time. */
-    const strangers = foreign || (forwarded && keys);
+    /** Callers without a key share rates and turns: those of one key for each lane of cities. */
+    const keylessShare = foreign || (forwarded && keys);
     const knowsKeys = keys && (operation?.knowsKeys === true || foreign);
     const noHead = method === 'HEAD' && operation?.stream !== undefined;
     if (!noHead) this.#routes.add(route);
     const after = (request: FastifyRequest, reply: FastifyReply): ProblemError | undefined => {
       if (guarded) {
-        const refused = this.#tooMany(request, reply, operation, strangers);
+        const refused = this.#tooMany(request, reply, operation, keylessShare);
         if (refused !== undefined) return refused;
       }
       if (noHead) return methodNotAllowed(['GET', 'OPTIONS']);
@@ -113,9 +120,9 @@ export class Gate {
       if (refused !== undefined) return this.renderer.send(refused, request, reply);
       if (!guarded) return done();
       const { cityName } = request.params as { cityName?: string };
-      // Those without a key take turns with each other, a lane at a time, and with nobody who has one.
+      // Callers without a key take turns with each other, a lane at a time, and not with keys.
       const party =
-        strangers && !isIdentified(request) ? partyOf(SENDER, this.#lanes.of(cityName)) : partyOf(principalOf(request), cityName);
+        keylessShare && !isIdentified(request) ? partyOf(SENDER, this.#lanes.of(cityName)) : partyOf(principalOf(request), cityName);
       const unread = this.unread.refusal(party);
       if (unread !== undefined) return this.renderer.send(unread, request, reply);
       this.inWork.enter(request, party, (why) => (why === undefined ? done() : this.renderer.send(why, request, reply)));
@@ -125,15 +132,15 @@ export class Gate {
       const refused = this.#open(request, reply, changes);
       if (refused !== undefined) return this.renderer.send(refused, request, reply);
       if (knowsKeys && bearer(request.raw.headers.authorization) !== undefined) {
-        // Whoever has no good key is nobody in particular here, and so is everybody while the keys cannot be read.
+        // Anonymous without a good key, and while the keys cannot be read.
         const go = (): void => enter(request, reply, done);
         if (foreign) return this.#authenticate(request, operation, false, go);
         const known = new Promise((resolve) => this.#authenticate(request, operation, false, resolve));
         return void atMost(KNOWN_MS, known).then(go, go);
       }
-      // Whoever says to be a session, or a command, is taken for nothing else, also where nobody has to say who he is.
-      const says = guarded && (saysProgram(request) || (forwarded && keys && saysKey(request)));
-      if (!needsKey && !says) return enter(request, reply, done);
+      // A token of a program, or a key for a forwarded request, is checked even where no key is needed: it must not pass as anonymous.
+      const hasCredential = guarded && (hasProgramToken(request) || (forwarded && keys && hasKey(request)));
+      if (!needsKey && !hasCredential) return enter(request, reply, done);
       this.#authenticate(request, operation, mutation && !forwarded, (why) =>
         why === undefined ? enter(request, reply, done) : this.renderer.send(why, request, reply),
       );
@@ -147,7 +154,7 @@ export class Gate {
       const caller = principalOf(request);
       if (operation === undefined) return;
       const { params, query, body } = request as { params: Record<string, unknown>; query: Record<string, unknown>; body: unknown };
-      if (operation.commands?.some((member) => says(body, member)) === true && !may(caller, 'commands'))
+      if (operation.commands?.some((member) => hasMember(body, member)) === true && !may(caller, 'commands'))
         throw problem(
           'forbidden',
           `the API key may not say what is run (${operation.commands.join(', ')}): that needs the right "commands"`,
@@ -194,9 +201,9 @@ export class Gate {
   }
 
   /** Costs half a microsecond, and comes before anything that costs more. */
-  #tooMany(request: FastifyRequest, reply: FastifyReply, { stream }: OperationSpec, strangers: boolean): ProblemError | undefined {
+  #tooMany(request: FastifyRequest, reply: FastifyReply, { stream }: OperationSpec, keylessShare: boolean): ProblemError | undefined {
     const { cityName: city } = request.params as { cityName?: string };
-    if (strangers && !isIdentified(request)) return this.#foreignRates.admit({ ...SENDER, keyId: this.#lanes.of(city) }, undefined);
+    if (keylessShare && !isIdentified(request)) return this.#keylessRates.admit({ ...SENDER, keyId: this.#lanes.of(city) }, undefined);
     const caller = principalOf(request);
     const refused = this.#rates.admit(caller, city);
     if (refused !== undefined || stream === undefined || request.method === 'HEAD') return refused;
@@ -217,20 +224,9 @@ export class Gate {
     if (token === undefined || this.#authenticator === undefined)
       return then(unauthorized('an API key is required: Authorization: Bearer svc_…'));
     const judge = (principal: Principal | undefined): void => {
-      if (principal === undefined)
-        return then(
-          unauthorized(
-            token.startsWith(SESSION_TOKEN_PREFIX)
-              ? 'the token is not valid: its session has another process by now, or none'
-              : token.startsWith(COMMAND_TOKEN_PREFIX)
-                ? 'the token is not valid: its command is not carried out any more'
-                : token.startsWith(ADAPTER_TOKEN_PREFIX)
-                  ? 'the token is not valid: its adapter is not registered, or has another one by now'
-                  : 'the API key is not valid',
-          ),
-        );
-      // It is nobody in particular where it may not go at all, also where whoever is nobody may.
-      if (principal.adapter !== undefined && (operation === undefined || this.#policy?.admits(operation.id, principal) !== true))
+      if (principal === undefined) return then(unauthorized(programToken(token)?.[1] ?? 'the API key is not valid'));
+      // Also where no key is needed: an adapter is let in nowhere but where the policy says so.
+      if (principal.adapter !== undefined && !this.#admits(operation, principal))
         return then(
           mutation
             ? problem('forbidden', `adapters may not use ${operation!.id}`)
@@ -239,7 +235,7 @@ export class Gate {
       setPrincipal(request, principal);
       const lacks = operation === undefined ? undefined : lacking(principal, operation);
       if (lacks !== undefined) return then(problem('forbidden', lacks));
-      if (changes !== undefined && principal.session !== undefined && this.#policy?.admits(changes.id, principal) !== true)
+      if (changes !== undefined && principal.session !== undefined && !this.#admits(changes, principal))
         return then(problem('forbidden', `sessions may not use ${changes.id}`));
       then(undefined);
     };
@@ -247,9 +243,13 @@ export class Gate {
     if (found instanceof Promise) found.then(judge).catch(then);
     else judge(found);
   }
+
+  #admits(operation: OperationSpec | undefined, principal: Principal): boolean {
+    return operation !== undefined && this.#policy?.admits(operation.id, principal) === true;
+  }
 }
 
-/** Why a key may not use an operation, before anything is read. What is of all cities, the policy and the rooms keep from sessions. */
+/** Why a key may not use an operation, before its body is read. Sessions are kept from operations on all cities by the policy and by the services. */
 function lacking(principal: Principal, { needs }: OperationSpec): string | undefined {
   if (needs === 'all-cities' || needs === 'administer') {
     if (principal.session !== undefined) return undefined;
@@ -260,22 +260,24 @@ function lacking(principal: Principal, { needs }: OperationSpec): string | undef
   return `the API key lacks the right "${needs}"`;
 }
 
-function says(body: unknown, member: string): boolean {
+function hasMember(body: unknown, member: string): boolean {
   if (typeof body !== 'object' || body === null) return false;
-  const said = (body as Record<string, unknown>)[member];
-  return said !== undefined && said !== null;
+  const value = (body as Record<string, unknown>)[member];
+  return value !== undefined && value !== null;
 }
 
-/** Whether the caller says to be one of the programs that are run for cities. */
-function saysProgram(request: FastifyRequest): boolean {
+function programToken(token: string): (typeof PROGRAM_TOKENS)[number] | undefined {
+  return PROGRAM_TOKENS.find(([prefix]) => token.startsWith(prefix));
+}
+
+/** Whether the request has a token of a program, good or not. */
+function hasProgramToken(request: FastifyRequest): boolean {
   const token = bearer(request.raw.headers.authorization);
-  return (
-    token !== undefined && [SESSION_TOKEN_PREFIX, COMMAND_TOKEN_PREFIX, ADAPTER_TOKEN_PREFIX].some((prefix) => token.startsWith(prefix))
-  );
+  return token !== undefined && programToken(token) !== undefined;
 }
 
-/** Whether the caller shows what is a key of ours, good or not. */
-function saysKey(request: FastifyRequest): boolean {
+/** Whether the request has a key of this service, good or not. */
+function hasKey(request: FastifyRequest): boolean {
   return bearer(request.raw.headers.authorization)?.startsWith(KEY_PREFIX) === true;
 }
 

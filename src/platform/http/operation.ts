@@ -54,27 +54,27 @@ export interface OperationSpec {
   readonly headers?: readonly ResponseHeader[];
   /** What a key must be allowed for it; most reads need nothing but a key. */
   readonly needs?: Need;
-  /** A read that takes what it gives away from others: the front door asks of it what it asks of a change. */
+  /** A read that claims what it returns, so that others do not get it: the front door treats it as a mutation. */
   readonly claims?: boolean;
-  /** Members of the body by which it says what is run: with one of them, the key needs `commands` too. */
+  /** Members of the body that say which command is run: a request with one of them needs the right `commands`, too. */
   readonly commands?: readonly string[];
   /** No key needed, also with `SVC_AUTH=keys`. */
   readonly public?: boolean;
-  /** A public one that tells more to those who have a key. */
+  /** A public operation that tells more to callers with a key. */
   readonly knowsKeys?: boolean;
   /**
-   * Called by other systems, which have neither a key nor our header, and are no pages of a browser. They share what one limited key
-   * has, a city at a time; whoever shows a good key all the same is known by it. The handler gets the body's bytes.
+   * Called by other systems, which have neither a key nor our header and are no pages of a browser. All callers without a key share, for each city, the limits of
+   * one key; a caller with a good key is known by it. The handler gets the body's bytes.
    */
   readonly foreign?: boolean;
   /**
-   * Answered by a program of a city, which has rules of its own: who comes without a key is let in here as nobody in particular, and so is
-   * what changes something. Whoever shows a key of ours has to show a good one. The handler asks everything else.
+   * Answered by a program of a city, which has rules of its own. Callers without a key are let in as anonymous, also with mutations; a key that is given has
+   * to be good. The handler checks everything else.
    */
   readonly forwarded?: boolean;
   /**
-   * What it asks the database about a city or one thing of it is the same each time, and one plan is as good as any: each connection plans its
-   * statements once. To plan them was more than half of the work. No list of beads, events, mail or sessions does it: its best plan depends on its filters.
+   * Each connection plans the statements of this operation once. For operations that ask the same about a city or one thing of it, where one plan is as good as any:
+   * planning was more than half of their work. Not for lists of beads, events, mail or sessions, whose best plan depends on the filters.
    */
   readonly plannedOnce?: boolean;
   readonly tag?: string;
