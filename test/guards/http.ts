@@ -95,14 +95,14 @@ export const HTTP: readonly Guard[] = [
   {
     guard: 'A city that floods leaves room for others.',
     file: 'src/platform/turns/turns.ts',
-    find: 'return owner.held < this.#ofOwner(owner, now) && lane',
+    find: 'return owner.held < this.#ownerCeiling(owner, now) && lane',
     replace: 'return lane',
     test: 'src/platform/turns/turns.spec.ts',
   },
   {
     guard: 'A key that has had nothing is not held back for what it asked for before.',
     file: 'src/platform/turns/turns.ts',
-    find: 'if (owner.isIdle) owner.lately.forget();',
+    find: 'if (owner.isIdle) owner.lastSeen.forget();',
     replace: 'void owner;',
     test: 'src/platform/turns/turns.spec.ts',
     name: 'once the key has had nothing at all',

@@ -1,9 +1,9 @@
-/** Too many wait already, or it took too long until there was enough. */
+/** Too many wait already, or the wait took too long. */
 export class NoTurn extends Error {
   override readonly name = 'NoTurn';
 }
 
-/** What one owner has of a budget. */
+/** The amount of a budget that one owner has. */
 export interface Share {
   /** Keeps no more than this much of it. */
   shrink(amount: number): void;
@@ -18,12 +18,12 @@ interface Waiting {
 }
 
 /**
- * An amount of something (threads, bytes) that owners share: they take turns, and each has one share at a time. So whoever asks
- * for much waits for itself, and the others for what they would wait for anyway. Who wants more than there is gets all of it; nobody is
- * overtaken because it wants more than others. Requests take turns by `Turns`, where what counts is who else is about.
+ * An amount of something (threads, bytes) that owners share. They take turns, and each has one share at a time: an owner that asks for much waits for its own
+ * shares, and others wait no longer for it. An owner that wants more than there is gets all of it. No owner is overtaken because it wants more than
+ * others. Requests use `Turns` instead, whose ceilings depend on who else is present.
  */
 export class Budget {
-  /** By owner; whose turn is next comes first. */
+  /** By owner, in the order of their turns. */
   readonly #waiting = new Map<string, Waiting[]>();
   readonly #held = new Map<string, number>();
   #left: number;
@@ -90,7 +90,7 @@ export class Budget {
       if (amount > this.#left) return;
       line.shift();
       clearTimeout(timer);
-      // Whoever had a turn goes to the end.
+      // An owner that had a turn goes to the end.
       this.#waiting.delete(owner);
       if (line.length > 0) this.#waiting.set(owner, line);
       go(this.#give(owner, amount));

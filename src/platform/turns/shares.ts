@@ -6,9 +6,8 @@ export interface ShareLimits {
 }
 
 /**
- * Who has how many of a number of places. A city may have one more as long as what it has and what is free stand to each other as
- * its ceiling and the rest: the fuller it gets, the less each may have, so that a city without any finds one, however many others
- * are greedy.
+ * Counts the places of cities, and says who may have one more: held × (places − perCity) < perCity × free. So the fuller it gets, the fewer a city may have, and
+ * a city without a place finds one, however many others are greedy. A city that is alone may have `perCity`.
  */
 export class Shares<City> {
   readonly #held = new Map<City, number>();

@@ -1,16 +1,16 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** What is due at the end of this turn of the event loop. */
+/** Callbacks for the end of this turn of the event loop. */
 let due: (() => void)[] = [];
-/** It is done for all that asked for it, and for none of them. */
-const forNobody = AsyncLocalStorage.snapshot();
+/** The callbacks run together, so in the context of no single request. */
+const withoutContext = AsyncLocalStorage.snapshot();
 
-/** Does something at the end of this turn of the event loop, together with whatever else is due then. It must not throw. */
+/** Calls `work` at the end of this turn of the event loop, together with all that is due then. It must not throw. */
 export function atTurnEnd(work: () => void): void {
   if (due.push(work) === 1) setImmediate(endTurn);
 }
 
-/** Waits for the next turn, for whoever works for long and lets others go first: also what is due at the end of this one. */
+/** Yields the event loop in long work: resolves in the next turn, after what is due at the end of this one. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(() => {
@@ -24,5 +24,5 @@ function endTurn(): void {
   if (due.length === 0) return;
   const all = due;
   due = [];
-  forNobody(() => all.forEach((work) => work()));
+  withoutContext(() => all.forEach((work) => work()));
 }

@@ -1,21 +1,22 @@
 import { ByName } from '../collections/by-name.js';
 import { Line } from '../collections/line.js';
 
-/** Whose share something counts for. */
+/** Whom a place counts for. */
 export interface Party {
   /** A city, or a key that is not limited to one: owners take turns. */
   readonly owner: string;
-  /** It has what a city may have; otherwise what a key may that sees all cities. */
+  /** True for a city, which has the ceiling of one; false for a key that is not limited to cities. */
   readonly limited: boolean;
-  /** What it does there, when that waits for something of its own: it has another count, and is not beside what else the owner does. */
+  /** A separate count of the owner, for work that has its own waits. It does not make the owner compete with itself. */
   readonly share?: 'writes' | 'batches';
-  /** Within it: the key of the city, or the city that the key asks for. Lanes of an owner take turns. */
+  /** Within the owner: the key of the city, or the city that the key asks for. Lanes of an owner take turns. */
   readonly lane: string;
 }
 
-/** How many places somebody may have while nobody else is about, and beside others when it wants many. */
 export interface Ceiling {
+  /** Places while there are no others. */
   readonly alone: number;
+  /** Places beside others, for one that wants many. */
   readonly beside: number;
 }
 
@@ -25,16 +26,16 @@ export interface TurnLimits {
   readonly key: Ceiling;
 }
 
-/** Who was here so lately is about: it may come back at any moment, and must not find everything taken. */
-const ABOUT_MS = 10_000;
+/** An owner that was here within this time counts as present: it may come back at any moment, and must not find every place taken. */
+const RECENT_MS = 10_000;
 
-/** Tells of each name whether another one has been here lately: two names and their times are all it takes. */
-class Lately {
+/** Tells whether a name other than a given one was seen recently. The last name, its time, and the time of the last other name are enough for that. */
+class LastSeen {
   #last = '';
   #lastAt = -Infinity;
   #anotherAt = -Infinity;
 
-  saw(name: string, now: number): void {
+  note(name: string, now: number): void {
     if (name !== this.#last) {
       this.#anotherAt = this.#lastAt;
       this.#last = name;
@@ -47,8 +48,8 @@ class Lately {
     this.#lastAt = this.#anotherAt = -Infinity;
   }
 
-  others(name: string, now: number): boolean {
-    return now - (name === this.#last ? this.#anotherAt : this.#lastAt) < ABOUT_MS;
+  othersThan(name: string, now: number): boolean {
+    return now - (name === this.#last ? this.#anotherAt : this.#lastAt) < RECENT_MS;
   }
 }
 
@@ -68,14 +69,14 @@ class Lane {
     return this.#reads.size + this.#others.size;
   }
 
-  /** Answers how to leave: that says false for who is not in line any more. */
+  /** Returns how to leave the line, which returns false once `granted` was called. */
   add(granted: () => void, isRead: boolean): () => boolean {
     const line = isRead ? this.#reads : this.#others;
     const ticket = line.push(granted);
     return () => line.leave(ticket);
   }
 
-  /** Takes who is next out of the line: a read after what is none, and the other way round, as long as there are both. */
+  /** Takes the next one out of the line. Reads and others alternate as long as there are both. */
   shift(): (() => void) | undefined {
     const line = this.#others.size === 0 || (this.#reads.size > 0 && !this.#wasRead) ? this.#reads : this.#others;
     this.#wasRead = line === this.#reads;
@@ -88,9 +89,9 @@ class Owner {
   waiting = 0;
   wantsMany = true;
   readonly lanes = new ByName((name) => new Lane(name));
-  /** Lanes in which somebody waits who may have a place, in the order of their turns. */
+  /** Lanes that have a waiting request and may have a place, in the order of their turns. */
   readonly ready = new Set<Lane>();
-  readonly lately = new Lately();
+  readonly lastSeen = new LastSeen();
 
   name = '';
   limited = false;
@@ -109,15 +110,15 @@ class Places {
 }
 
 /**
- * A number of places that owners share. Each has a ceiling, a lower one beside others when it wants many: so one that floods does
- * not have them all when another comes, and what it has under way is little. Those that wait get free places in turn, an owner at
- * a time, and within it a lane at a time; in a lane reads and what is none take turns, each first come, first served. No step looks at more than a few of them.
+ * Fair queueing: a number of places that owners share. Each owner has a ceiling, which is lower beside others when it wants many. So an owner that floods
+ * does not have all places when another comes. Free places go to owners in turn, within an owner to its lanes in turn, and within a lane to reads and others in turn,
+ * each first come, first served. No step looks at more than a few of them.
  */
 export class Turns {
   readonly #owners = new ByName(() => new Owner());
-  /** Owners that may have a place and have somebody waiting for it, in the order of their turns. */
+  /** Owners that have a waiting request and may have a place, in the order of their turns. */
   readonly #ready = new Set<Owner>();
-  readonly #lately = new Lately();
+  readonly #lastSeen = new LastSeen();
   /** Places by owner, whatever they are for. */
   readonly #held = new ByName(() => new Places());
   #taken = 0;
@@ -141,43 +142,43 @@ export class Turns {
     return this.#owners.get(keyOf(party))?.held ?? 0;
   }
 
-  /** Whether the owner, or the lane, has as many as it may have now: then it is no use that others leave. */
+  /** Whether the owner, or the lane, has as many places as it may have now, so that it would get none if others left. */
   isAtCeiling(party: Party): boolean {
     const owner = this.#owners.get(keyOf(party));
-    return owner !== undefined && !this.#mayMore(owner, owner.lanes.get(party.lane) ?? new Lane(party.lane), this.now());
+    return owner !== undefined && !this.#mayTakeMore(owner, owner.lanes.get(party.lane) ?? new Lane(party.lane), this.now());
   }
 
-  /** Takes a place when there is one and nobody of this owner has waited longer for it. `leave` gives it back. */
+  /** Takes a place when there is one and none of this owner's requests waits for it. `leave` gives it back. */
   take(party: Party, wantsMany = true): boolean {
     const now = this.now();
     const owner = this.#ownerOf(party);
     const lane = owner.lanes.of(party.lane);
-    this.#saw(owner, lane, now);
+    this.#noteSeen(owner, lane, now);
     owner.wantsMany = wantsMany;
-    if (this.#taken < this.limits.places && owner.waiting === 0 && this.#mayMore(owner, lane, now)) {
+    if (this.#taken < this.limits.places && owner.waiting === 0 && this.#mayTakeMore(owner, lane, now)) {
       this.#hold(owner, lane);
       return true;
     }
-    this.#rests(owner);
+    this.#forgetIfIdle(owner);
     return false;
   }
 
   /**
-   * Waits in line for a place: `granted` is called once, possibly at once, when there is one. The result ends the wait; it is
+   * Waits in line for a place: `granted` is called once, possibly at once, when there is one. The result ends the wait, and returns
    * false when the place was given before.
    */
   wait(party: Party, granted: () => void, isRead = false): () => boolean {
     const owner = this.#ownerOf(party);
     const lane = owner.lanes.of(party.lane);
     const leave = lane.add(granted, isRead);
-    this.#count(owner, 1);
-    this.#refresh(owner, lane);
+    this.#addWaiting(owner, 1);
+    this.#updateReady(owner, lane);
     this.#serve();
     return () => {
       if (!leave()) return false;
-      this.#count(owner, -1);
-      this.#refresh(owner, lane);
-      this.#rests(owner);
+      this.#addWaiting(owner, -1);
+      this.#updateReady(owner, lane);
+      this.#forgetIfIdle(owner);
       return true;
     };
   }
@@ -190,10 +191,10 @@ export class Turns {
     owner.held--;
     lane.held--;
     this.#held.of(owner.name).held--;
-    this.#saw(owner, lane, this.now());
-    if (owner.waiting > 0) this.#refresh(owner, lane);
+    this.#noteSeen(owner, lane, this.now());
+    if (owner.waiting > 0) this.#updateReady(owner, lane);
     if (this.#ready.size > 0) this.#serve();
-    this.#rests(owner);
+    this.#forgetIfIdle(owner);
   }
 
   #serve(): void {
@@ -202,20 +203,20 @@ export class Turns {
       const [owner] = this.#ready;
       const [lane] = owner?.ready ?? [];
       if (owner === undefined || lane === undefined) return;
-      // Whoever is served goes to the end of both lines; who may have less by now goes out of them.
+      // A lane and its owner that are served go to the end of their lines; one that has reached its ceiling leaves the line.
       owner.ready.delete(lane);
       this.#ready.delete(owner);
-      const entry = this.#mayMore(owner, lane, now) ? lane.shift() : undefined;
+      const entry = this.#mayTakeMore(owner, lane, now) ? lane.shift() : undefined;
       if (entry !== undefined) {
-        this.#count(owner, -1);
+        this.#addWaiting(owner, -1);
         this.#hold(owner, lane);
       }
-      this.#refresh(owner, lane);
+      this.#updateReady(owner, lane);
       entry?.();
     }
   }
 
-  #count(owner: Owner, by: 1 | -1): void {
+  #addWaiting(owner: Owner, by: 1 | -1): void {
     owner.waiting += by;
     this.#waiting += by;
   }
@@ -227,45 +228,45 @@ export class Turns {
     this.#held.of(owner.name).held++;
   }
 
-  #saw(owner: Owner, lane: Lane, now: number): void {
-    this.#lately.saw(owner.name, now);
-    owner.lately.saw(lane.name, now);
+  #noteSeen(owner: Owner, lane: Lane, now: number): void {
+    this.#lastSeen.note(owner.name, now);
+    owner.lastSeen.note(lane.name, now);
   }
 
-  #mayMore(owner: Owner, lane: Lane, now: number): boolean {
-    return owner.held < this.#ofOwner(owner, now) && lane.held < this.#inOwner(owner, lane, now);
+  #mayTakeMore(owner: Owner, lane: Lane, now: number): boolean {
+    return owner.held < this.#ownerCeiling(owner, now) && lane.held < this.#laneCeiling(owner, lane, now);
   }
 
-  #ofOwner(owner: Owner, now: number): number {
+  #ownerCeiling(owner: Owner, now: number): number {
     const { city, key } = this.limits;
     const ceiling = owner.limited ? city : key;
     return owner.wantsMany && this.#hasOthers(owner, now) ? ceiling.beside : ceiling.alone;
   }
 
-  /** Keys share what their city may have; cities that one key asks for are beside each other. */
-  #inOwner(owner: Owner, lane: Lane, now: number): number {
+  /** Keys of a city share its ceiling; cities that one key asks for compete with each other. */
+  #laneCeiling(owner: Owner, lane: Lane, now: number): number {
     const { city, key } = this.limits;
     if (owner.limited) return key.alone;
-    const others = owner.held > lane.held || owner.lately.others(lane.name, now) || this.#hasOthers(owner, now);
+    const others = owner.held > lane.held || owner.lastSeen.othersThan(lane.name, now) || this.#hasOthers(owner, now);
     return owner.wantsMany && others ? city.beside : city.alone;
   }
 
   #hasOthers(owner: Owner, now: number): boolean {
-    return this.#taken > (this.#held.get(owner.name)?.held ?? 0) || this.#lately.others(owner.name, now);
+    return this.#taken > (this.#held.get(owner.name)?.held ?? 0) || this.#lastSeen.othersThan(owner.name, now);
   }
 
-  /** Puts an owner and a lane of it in line, or takes them out, as it is with them now. */
-  #refresh(owner: Owner, lane: Lane): void {
+  /** Puts an owner and one of its lanes in line, or takes them out, by what they wait for and may have now. */
+  #updateReady(owner: Owner, lane: Lane): void {
     const now = this.now();
-    if (lane.waiting > 0 && lane.held < this.#inOwner(owner, lane, now)) owner.ready.add(lane);
+    if (lane.waiting > 0 && lane.held < this.#laneCeiling(owner, lane, now)) owner.ready.add(lane);
     else owner.ready.delete(lane);
-    if (owner.ready.size > 0 && owner.held < this.#ofOwner(owner, now)) this.#ready.add(owner);
+    if (owner.ready.size > 0 && owner.held < this.#ownerCeiling(owner, now)) this.#ready.add(owner);
     else this.#ready.delete(owner);
   }
 
-  /** Of who neither has nor wants anything it is not held against one of its lanes that there was another. */
-  #rests(owner: Owner): void {
-    if (owner.isIdle) owner.lately.forget();
+  /** Once an owner neither has nor wants a place, its lanes do not compete with each other any more. */
+  #forgetIfIdle(owner: Owner): void {
+    if (owner.isIdle) owner.lastSeen.forget();
   }
 
   #ownerOf(party: Party): Owner {

@@ -1,19 +1,19 @@
-/** A window of what is used: two of them are remembered, and the older one counts less and less. */
+/** Length of a window. Two windows are remembered, and the older one counts less and less. */
 const WINDOW_MS = 5_000;
 
 interface Window {
   readonly used: Map<string, number>;
   all: number;
-  /** What the one has used that has used the most. */
+  /** The usage of the owner that has used the most. */
   most: number;
-  /** Owners that were not there in the window before. */
+  /** Owners that were not in the window before. */
   added: number;
 }
 
 const emptied = (): Window => ({ used: new Map(), all: 0, most: 0, added: 0 });
 
 /**
- * How long owners have had something that they share, lately. It tells those that use much from those whose requests have only piled up
+ * How long owners have recently had something that they share, in milliseconds. It tells owners that use much from owners whose requests have only piled up
  * while they waited.
  */
 export class Usage {
@@ -35,7 +35,7 @@ export class Usage {
     this.#now.most = Math.max(this.#now.most, sum);
   }
 
-  /** Whether it has used more than the others on average, and no less than half as much as whoever has used the most. */
+  /** Whether an owner has used at least the average, and at least half as much as the owner that has used the most. */
   isMuch(owner: string): boolean {
     const left = 1 - this.#turn() / WINDOW_MS;
     const [before, now] = [this.#before, this.#now];

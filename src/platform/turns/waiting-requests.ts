@@ -4,12 +4,12 @@ import { Injectable } from '@nestjs/common';
 export interface CityRequests {
   readonly waiting: number;
   readonly working: number;
-  /** How many the city may have in work, and beside others when it wants many. */
+  /** The city's ceilings: while it is alone, and beside others when it wants many. */
   readonly alone: number;
   readonly beside: number;
 }
 
-/** Tells what waits at the front door of this process; where there is none, nothing does. */
+/** Tells what waits at the front door of this process; a process without one has nothing waiting. */
 @Injectable()
 export class WaitingRequests {
   #of: ((city: string) => CityRequests) | undefined;

@@ -9,14 +9,14 @@ export interface Place {
   readonly wanted: number;
 }
 
-/** More requests at once are many. */
+/** An owner with more requests than this wants many places. */
 const FEW = 4;
 
-/** A request in work, or what is done for one: whose share it counts for. */
+/** The context of a request in work: whom its database connections and waits count for. */
 export class Working {
-  /** Database connections that it has: who has one gets the next without waiting, or two of them would wait for each other. */
+  /** Database connections that it has. One that has a connection gets another without waiting, since two such requests could wait for each other. */
   connections = 0;
-  /** It is answered; what goes on from here is the process's own. */
+  /** The request is answered; what goes on from here counts for the process. */
   over = false;
   /** Milliseconds that it has waited for its turns. */
   waitedMs = 0;
@@ -33,12 +33,12 @@ export class Working {
     return (this.place?.wanted ?? 0) > FEW;
   }
 
-  /** Gives its place back for good: it has become a stream. */
+  /** Gives its place back for good, as when it has become a stream. */
   leave(): void {
     this.place?.leave();
   }
 
-  /** Does something that waits for what is written in a city: it takes turns with such of others, and its own reads do not wait for it. */
+  /** Does work that waits for writes in a city. It takes turns with such work of others, and does not keep the caller's reads waiting. */
   async write<T>(work: () => Promise<T>): Promise<T> {
     if (this.connections > 0) return work();
     const writing = new Working({ ...this.party, share: 'writes' }, this.place);
@@ -49,7 +49,7 @@ export class Working {
     }
   }
 
-  /** Waits for something that happens elsewhere; others have its place meanwhile. */
+  /** Waits for something that happens elsewhere, and lends its place to others meanwhile. */
   async rest<T>(wait: () => Promise<T>): Promise<T> {
     if (this.place === undefined) return wait();
     if (this.#rests++ === 0) this.#restsSince = performance.now();
@@ -62,7 +62,7 @@ export class Working {
     }
   }
 
-  /** Milliseconds that it has rested, up to now: a client that leaves while it rests ends it sooner than the rest. */
+  /** Milliseconds that it has rested, including a rest that goes on: a client may leave during one. */
   get restedMs(): number {
     return this.#restedMs + (this.#rests > 0 ? performance.now() - this.#restsSince : 0);
   }
@@ -70,13 +70,13 @@ export class Working {
 
 const store = new AsyncLocalStorage<Working | undefined>();
 
-/** For whom this runs; undefined for the process itself. */
+/** The request that this code runs for; undefined when it runs for the process. */
 export function workingNow(): Working | undefined {
   const working = store.getStore();
   return working?.over === true ? undefined : working;
 }
 
-/** Runs `work`, and what it starts, for somebody; with undefined for the process itself, which waits for nobody's turn. */
+/** Runs `work`, and what it starts, for a request; with undefined for the process, which waits for no turn. */
 export function workFor<T>(working: Working | undefined, work: () => T): T {
   return store.run(working, work);
 }
@@ -87,12 +87,12 @@ export function resting<T>(wait: () => Promise<T>): Promise<T> {
   return working === undefined ? wait() : working.rest(wait);
 }
 
-/** Does what waits for what is written in a city; it is not to keep its caller's reads from their turns. */
+/** As `Working.write`, for the request that this runs for. */
 export function writing<T>(work: () => Promise<T>): Promise<T> {
   return workingNow()?.write(work) ?? work();
 }
 
-/** Runs what many requests to a city have in common: batches of cities take turns with each other and with requests. */
+/** Runs a batch for many requests to a city. Batches of cities take turns with each other and with requests. */
 export function batching<T>(city: string, lane: string, work: () => T): T {
   return workFor(new Working({ owner: `city ${city}`, limited: true, share: 'batches', lane }), work);
 }
