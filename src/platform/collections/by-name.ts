@@ -1,10 +1,10 @@
-/** So many there may be before it is looked whether they are needed. */
+/** Objects that are kept before idle ones are dropped for the first time. */
 const FEW = 64;
 
 /**
- * What is made when its name comes up, and dropped some time after it has become idle: all that are idle at once, when there are twice as many
- * as were needed the last time. To drop each as it becomes idle, and make it anew with the next request, was a twentieth of what a request
- * allocated, and `Slots` says what that does to the table.
+ * Objects by name, each made when its name is first asked for. Idle ones are dropped together, once there are twice as many objects as were in use the last time.
+ * Dropping each as it became idle, and making it anew with the next request, was a twentieth of what a request allocated; `Slots` says what that does to
+ * the table.
  */
 export class ByName<T extends { readonly isIdle: boolean }> {
   readonly #all = new Map<string, T>();
@@ -20,7 +20,7 @@ export class ByName<T extends { readonly isIdle: boolean }> {
     return this.#all.get(name);
   }
 
-  /** Idle until its caller does something with it. */
+  /** The object of this name, made if there is none. It may be dropped until its caller has made it busy. */
   of(name: string): T {
     const known = this.#all.get(name);
     if (known !== undefined) return known;

@@ -1,6 +1,6 @@
 const FIRST_PLACES = 16;
 
-/** First come, first served, and whoever waits may leave. It keeps nothing of who is gone; why that takes more than a `Set`, `Slots` says. */
+/** A queue whose items may leave from the middle. It keeps nothing of an item that is gone; `Slots` says why a `Set` does. */
 export class Line<T> {
   /** A ring: the ticket of an item, modulo its length, is its place. */
   #items: (T | undefined)[] = [];
@@ -12,7 +12,7 @@ export class Line<T> {
     return this.#size;
   }
 
-  /** Answers its ticket, with which it may leave. */
+  /** Returns the item's ticket, with which it can leave. */
   push(item: T): number {
     if (this.#tail - this.#head === this.#items.length) this.#grow();
     this.#items[this.#tail % this.#items.length] = item;
@@ -45,7 +45,7 @@ export class Line<T> {
 
   #grow(): void {
     const waiting = this.#items.length;
-    // Most lines are those in which nobody ever waits: they have no places.
+    // Most queues never have an item, so they begin without places.
     const items = new Array<T | undefined>(Math.max(FIRST_PLACES, 2 * waiting)).fill(undefined);
     for (let ticket = this.#head; ticket < this.#tail; ticket++) items[ticket % items.length] = this.#items[ticket % waiting];
     this.#items = items;

@@ -2,18 +2,18 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Slots } from '../collections/slots.js';
 
-/** Who waits for the end of a connection. It has one listener for all of them: a client may send many requests at once. */
+/** Callbacks for the end of a connection. They share one listener, since a client may send many requests at once. */
 const WAITING = Symbol('waiting');
 type Watched = Socket & { [WAITING]?: Slots<() => void> };
 
 const NOTHING = (): void => undefined;
 
-/** Whether whoever asked has left. What waited for a key or for the database cannot know: the event that tells it comes once. */
+/** Whether the client has left. Code that has waited, for a key or for the database, has to ask: the event comes only once. */
 export function hasLeft(response: ServerResponse): boolean {
   return response.destroyed || response.req.socket.destroyed;
 }
 
-/** Calls back when the connection ends; at once where it has ended. Answers how to wait no longer. */
+/** Calls back when the connection ends; at once when it has ended. Returns how to cancel that. */
 export function whenDisconnected(socket: Watched, then: () => void): () => void {
   if (socket.destroyed) {
     then();
@@ -35,8 +35,8 @@ export function whenDisconnected(socket: Watched, then: () => void): () => void 
 }
 
 /**
- * Calls back once, when the answer has gone or whoever asked has left; at once where that has happened. An answer that waits for the one
- * before it on its connection has no `close` of its own (Node 20), so the connection counts as well. Answers how to wait no longer.
+ * Calls back once, when the answer was sent or the client has left; at once when that has happened. An answer that waits for the one
+ * before it on its connection has no `close` of its own (Node 20), so the end of the connection counts as well. Returns how to cancel that.
  */
 export function whenGone(response: ServerResponse, then: () => void): () => void {
   if (hasLeft(response)) {

@@ -1,7 +1,7 @@
-/** So many begin in one turn of the event loop; then it looks at its sockets again. */
+/** How many begin in one turn of the event loop; between two turns it reads its sockets. */
 const STARTS_A_TURN = 4;
 
-/** Begins what has waited a few at a time, first come, first served. */
+/** Begins requests that have waited, a few at a time, first come, first served. */
 export class PacedStarts {
   readonly #starts: (() => void)[] = [];
 

@@ -1,19 +1,20 @@
 import type { Party } from '../turns/turns.js';
 
-/** How long a request waits in line, and how many bytes those of one owner may be. */
 export interface LineLimits {
+  /** How long a request waits in line. */
   readonly waitMs: number;
+  /** Bytes that the requests of one owner may take. */
   readonly bytes: number;
 }
 
-/** Of a line, so much is for what is no read: who writes without end can still look at what came of it. */
+/** Share of a line that mutations may take: a client that writes without end can still read the results. */
 const WRITES = 0.75;
 
-/** What a caller has in line: requests that wait, and those whose bodies are still coming. */
+/** The line of an owner: requests that wait, and requests whose bodies are still arriving. */
 interface Line {
   requests: number;
   bytes: number;
-  /** Those of them that are no reads. */
+  /** Requests that are no reads. */
   writes: number;
 }
 
@@ -21,11 +22,11 @@ interface Line {
 interface InLine {
   readonly party: Party;
   readonly isRead: boolean;
-  /** What it takes of the line while it is in it. */
+  /** Bytes that it takes of the line. */
   bytes: number;
 }
 
-/** What waits in this process, of each owner: a line has an end, in requests and in bytes. */
+/** The lines of this process, one for each owner: each is bounded, in requests and in bytes. */
 export class RequestLines {
   readonly #lines = new Map<string, Line>();
 
@@ -39,7 +40,7 @@ export class RequestLines {
     return this.#lines.get(owner)?.requests ?? 0;
   }
 
-  /** Puts a request into its caller's line, of which it takes so many bytes `now`. False when that has no room for all its `bytes`. */
+  /** Puts a request into its owner's line. It takes `now` bytes at first. False when the line has no room for all its `bytes`. */
   join(one: InLine, bytes: number, now: number): boolean {
     const line = this.#lines.get(one.party.owner);
     const { waiting } = this;
@@ -51,7 +52,7 @@ export class RequestLines {
     return true;
   }
 
-  /** However long the line is. */
+  /** Puts a request into its owner's line whatever the limits. */
   add(one: InLine, bytes: number): void {
     const { owner } = one.party;
     const line = this.#lines.get(owner) ?? { requests: 0, bytes: 0, writes: 0 };
@@ -62,7 +63,7 @@ export class RequestLines {
     this.#lines.set(owner, line);
   }
 
-  /** More of one that is in line has come. False when there is no room for it. */
+  /** More bytes of a request in line have arrived. False when there is no room for them. */
   grow(one: InLine, bytes: number): boolean {
     const line = this.#lines.get(one.party.owner)!;
     if (line.bytes + bytes > this.limits.bytes) return false;

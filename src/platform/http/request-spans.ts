@@ -10,7 +10,7 @@ const LONGEST = 200;
 /** Version 00 as W3C has it; of a later one, what it has in common with that. */
 const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-|$)/;
 
-/** A span a request, in the trace of whoever asks. There only where somebody hears of spans. */
+/** A span a request, in the trace of the caller. Registered only where spans are exported. */
 export class RequestSpans {
   readonly #spans = new WeakMap<FastifyRequest, Span>();
 

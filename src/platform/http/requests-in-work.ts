@@ -12,11 +12,11 @@ import type { CityRequests } from '../turns/waiting-requests.js';
 import { workFor, Working, type Place } from '../turns/working.js';
 
 const LINE: LineLimits = { waitMs: 10_000, bytes: 16 << 20 };
-/** What a request takes whose body does not say how long it is. */
+/** Bytes that a request counts for whose body does not say its length. */
 const BODY_LIMIT = 1 << 20;
 const WAIT_BUCKETS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10];
 
-/** Kept on the request itself: with a `WeakMap` of all requests each took 0.5 µs more, and every collection looks through that map. */
+/** Stored on the request itself: a `WeakMap` took 0.5 µs more for each request, and every garbage collection scans it. */
 const VISIT = Symbol('visit');
 
 declare module 'fastify' {
@@ -27,11 +27,11 @@ declare module 'fastify' {
 
 type Next = (refused?: ProblemError) => void;
 
-/** One request on its way through this room. */
+/** A request on its way through admission. */
 class Visit implements Place {
   readonly working: Working;
   state: 'new' | 'arriving' | 'waiting' | 'working' | 'resting' | 'over' = 'new';
-  /** What it takes of the line while it is in it. */
+  /** Bytes that it takes of its owner's line while it is in that. */
   bytes = 0;
   quit: ((why: ProblemError) => void) | undefined;
 
@@ -57,10 +57,9 @@ class Visit implements Place {
 }
 
 /**
- * How many requests are worked on at once in this process, of each caller and in all. Those that find no place wait, before
- * their bodies are parsed, and get one in turn: a city at a time, then a key of it at a time, whose reads and writes take turns. A request takes its place once all
- * of it is there, and gives it back when its answer is made: a client that sends or reads slowly holds none, and neither does one
- * that has left without an answer, once what was done for it is done.
+ * Limits the requests that are worked on at once in this process, of each caller and in all. A request that finds no place waits in line, before its
+ * body is parsed, and gets a place in turn (`Turns`). It takes the place once all of it has arrived, and gives it back when its answer is made.
+ * So a client that sends or reads slowly holds no place. A request whose client has left holds it until its work is done.
  */
 export class RequestsInWork {
   readonly #turns: Turns;
@@ -113,12 +112,12 @@ export class RequestsInWork {
     return request[VISIT]?.working.waitedMs ?? 0;
   }
 
-  /** Milliseconds that it has waited, as it was asked to, for something that happens elsewhere. */
+  /** Milliseconds that a request has rested: waited for something elsewhere, as a blocking read does. */
   restedMs(request: FastifyRequest): number {
     return request[VISIT]?.working.restedMs ?? 0;
   }
 
-  /** Who a request is of; nobody in particular before it was let in. */
+  /** The party that a request counts for; undefined before it was let in. */
   partyOf(request: FastifyRequest): Party | undefined {
     return request[VISIT]?.party;
   }
@@ -130,20 +129,20 @@ export class RequestsInWork {
     const go: Next = (refused) => (refused === undefined ? workFor(visit.working, next) : next(refused));
     if (!hasBody(request)) return this.#seek(visit, request, () => headBytes(request), go);
     const bytes = Number(request.headers['content-length'] ?? BODY_LIMIT);
-    // What is only announced takes nothing: a few who send nothing would fill the line.
+    // An announced body takes no bytes of the line yet: a few clients that send nothing would fill it.
     const refused = this.#join(visit, Math.min(bytes, BODY_LIMIT), 0);
     if (refused === undefined) visit.state = 'arriving';
     go(refused);
   }
 
-  /** Called right before something reads the body of a request here, of which each piece counts from then on. */
+  /** Called right before the body of a request is read. Each chunk of it counts from then on. */
   arriving(request: FastifyRequest): void {
     const visit = request[VISIT];
     if (visit?.state !== 'arriving') return;
     const { raw } = request;
     raw.on('data', ({ length }: Buffer) => {
       if (visit.state !== 'arriving') return;
-      // Whoever reads hears it as the end of the body.
+      // The reader of the body gets the refusal as its error.
       if (!this.#lines.grow(visit, length)) raw.emit('error', this.#full(visit.party));
     });
   }
@@ -167,14 +166,14 @@ export class RequestsInWork {
     if (state === 'working') this.#turns.leave(visit.party);
   }
 
-  /** The answer is made: what its request has set going is not done for it any more. */
+  /** The answer is made: work that the request has started and that goes on counts for the process. */
   answered(request: FastifyRequest): void {
     this.over(request);
     const visit = request[VISIT];
     if (visit !== undefined) visit.working.over = true;
   }
 
-  /** From now on nobody waits: whoever finds no place is told to go elsewhere. */
+  /** From now on no request waits in line: one that finds no place is refused, and its client connects elsewhere. */
   drain(): void {
     this.#draining = true;
     for (const visit of [...this.#waiting]) visit.quit?.(stopping());
@@ -185,7 +184,7 @@ export class RequestsInWork {
     return this.#turns.heldBy(party) + this.#lines.of(party.owner);
   }
 
-  /** What a city's keys, and others for it, have in work and in line here. */
+  /** The requests of a city's keys, and of other keys for this city, in work and in line here. */
   ofCity(name: string): CityRequests {
     const party = { owner: `city ${name}`, limited: true, lane: '' };
     const waiting = [...this.#waiting].filter(({ party: { owner, lane } }) => owner === party.owner || lane === name);
@@ -193,7 +192,7 @@ export class RequestsInWork {
   }
 
   rest(visit: Visit): void {
-    // Whoever has taken it over reads its body: nobody says that it has arrived.
+    // A handler that has taken the request over reads the body itself: `arrived` is not called.
     if (visit.state === 'arriving') {
       this.#lines.part(visit);
       visit.state = 'resting';
@@ -206,7 +205,7 @@ export class RequestsInWork {
   resume(visit: Visit, next: Next): void {
     if (visit.state !== 'resting') return next();
     if (this.#take(visit)) return next();
-    // What has changed something is not refused any more: it would be sent again.
+    // A mutation may have taken effect. It is not refused any more, as its client would repeat it.
     const goOn: Next | undefined = visit.isRead
       ? undefined
       : () => {
@@ -214,7 +213,7 @@ export class RequestsInWork {
           next();
         };
     if (this.#draining && goOn !== undefined) return goOn();
-    this.#lines.add(visit, 0); // it was let in before: however long the line is, it is in it
+    this.#lines.add(visit, 0); // it was let in before, so the limits of the line do not apply
     this.#wait(visit, undefined, next, goOn);
   }
 
@@ -232,7 +231,7 @@ export class RequestsInWork {
     return true;
   }
 
-  /** @param quits what is done when it gets no place in time, or the process stops: it is refused, if nothing else */
+  /** @param quits called when the request gets no place in time, or the process stops; refuses it unless given */
   #wait(visit: Visit, request: FastifyRequest | undefined, next: Next, quits: Next = next): void {
     const since = performance.now();
     const ended = (): void => {

@@ -1,11 +1,11 @@
 import { hash, randomBytes } from 'node:crypto';
 
 /**
- * What senders without a key share: a lane for some of all names that a city may have. So whoever invents names has no more rates, turns or
- * memory than there are lanes, and whether a name is that of a city shows in none of them.
+ * Maps the city names of senders without a key to 256 lanes, each of which shares rates and turns. So a sender that invents names gets the rates, turns and memory
+ * of 256 lanes at most, and no refusal shows whether a name is that of a city.
  */
 export class SenderLanes {
-  /** So that nobody can tell which names share a lane. */
+  /** Keeps senders from finding out which names share a lane. */
   readonly #salt = randomBytes(16).toString('hex');
 
   /** One of 256. */

@@ -14,17 +14,17 @@ export interface UnreadLimits {
   readonly city: number;
   readonly key: number;
   readonly all: number;
-  /** A client that reads nothing for so long loses its connection; at a full limit also one that takes longer for an answer. Milliseconds. */
+  /** Milliseconds after which a client that reads nothing loses its connection; at a full limit also a client that takes longer for an answer. */
   readonly slowMs: number;
 }
 const LIMITS: UnreadLimits = { city: 32 << 20, key: 64 << 20, all: 128 << 20, slowMs: 10_000 };
 
-/** Who has no key at all, for what needs none. */
+/** The party of requests without a key, for operations that need none. */
 const NOBODY: Pick<Party, 'owner' | 'limited' | 'lane'> = { owner: 'nobody', limited: false, lane: '' };
 
 interface Unread {
   readonly owner: string;
-  /** Of its owner: the key of a city. */
+  /** Within the owner: the key of a city. */
   readonly lane: string;
   readonly bytes: number;
   readonly since: number;
@@ -32,9 +32,9 @@ interface Unread {
 }
 
 /**
- * Answers that are made and that their clients have not read yet: they stay in memory until then. Whoever leaves too much of them unread gets
- * no further ones, and what is slow of it then loses its connection; whoever reads nothing at all loses it anyway. At a limit of several,
- * those that have nothing unread go on, up to twice as much: one key does not keep its city from being answered, nor one city all others.
+ * Bounds the answers that clients have not read yet: they stay in memory until then. An owner at its limit gets no further answers, and its slow
+ * connections are cut. A client that reads nothing at all is cut in any case. At a limit that several share (of a city, or of all), those with nothing
+ * unread still get answers, up to twice the limit: so one key does not block its city, nor one city all others.
  */
 export class UnreadAnswers {
   readonly #unread = new Slots<Unread>();
@@ -59,7 +59,7 @@ export class UnreadAnswers {
     this.#cut = metrics.counter({ name: 'svc_unread_answers_cut_total', help: 'Connections cut because their clients did not read' });
   }
 
-  /** The refusal when too much waits to be read by whoever asks. */
+  /** The refusal when the party has left too much unread. */
   refusal(party: Party): ProblemError | undefined {
     const owner = this.#of(party.owner);
     if (owner === 0) return undefined;
@@ -78,7 +78,7 @@ export class UnreadAnswers {
     );
   }
 
-  /** An answer goes to its client. `party` is absent for what anybody may ask for. */
+  /** Counts an answer that is sent, until its client has read it. `party` is absent for operations without a key. */
   sending(reply: FastifyReply, payload: unknown, party: Party | undefined): void {
     const bytes = typeof payload === 'string' || Buffer.isBuffer(payload) ? payload.length : 0;
     if (bytes < COUNTED_BYTES) return;
@@ -101,7 +101,7 @@ export class UnreadAnswers {
     this.#count(answer, bytes);
     raw.once('finish', over);
     whenGone(raw, over);
-    // Node sets it anew with every byte that the client takes, and by itself once the answer is out.
+    // Node restarts the timeout whenever the client takes bytes, and resets it once the answer is out.
     raw.setTimeout(this.limits.slowMs, cut);
   }
 
