@@ -30,7 +30,7 @@ export interface Application {
 export interface ApplicationOptions {
   readonly logger?: AppLogger;
   readonly failpoints?: Failpoints;
-  /** False for a process that nobody calls. */
+  /** False for a process without an HTTP server. */
   readonly listens?: boolean;
 }
 
@@ -66,13 +66,13 @@ export async function startApplication(config: AppConfig, options: ApplicationOp
 
 /**
  * Connections that may wait to be accepted, as many as Linux allows when nobody has set it. One is accepted in each turn of the event loop:
- * of Node's 511 those of a replica that is gone are more, and whoever finds no place is reset.
+ * when a replica is gone its clients are more than Node's 511, and a connection that finds no place is reset.
  */
 const BACKLOG = 4096;
 
 async function listen(app: NestFastifyApplication, config: AppConfig, lifecycle: Lifecycle): Promise<string> {
   try {
-    // Nest writes into the log what goes wrong here, and whoever has started this says it in words.
+    // Nest would log what goes wrong here; the caller explains it in words.
     await (app.getHttpAdapter().getInstance() as FastifyInstance).listen({ port: config.port, host: config.host, backlog: BACKLOG });
   } catch (error) {
     await lifecycle.stop();

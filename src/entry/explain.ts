@@ -5,9 +5,9 @@ import { DirectoryInUse } from '../platform/embedded/lock.js';
 type Named = Pick<AppConfig, 'host' | 'port' | 'logLevel' | 'databaseUrl'> & Partial<Pick<AppConfig, 'databaseListenUrl'>>;
 
 const DATABASE = 'the database of SVC_DATABASE_URL';
-/** What PostgreSQL refuses with has five of these. */
+/** An error code of PostgreSQL. */
 const SQLSTATE = /^[0-9A-Z]{5}$/;
-/** A function, a table, a schema is not there. */
+/** A function, a table or a schema does not exist. */
 const NO_SCHEMA = new Set(['42883', '42P01', '3F000']);
 
 /** Why a start has failed, in words for an operator. */
@@ -25,10 +25,10 @@ export function explain(error: unknown, config: Named): string {
   );
 }
 
-/** So a pooler of transactions refuses what says at its start how its connection shall be. */
+/** In the error of a transaction pooler that is sent settings at the start of a connection. */
 const POOLER = 'unsupported startup parameter';
 
-/** The only server that a start waits for is the database: what is said of a connection is said of this one. */
+/** Explains an error of the database. It is the only server that a start connects to, so all errors of connections are its. */
 function ofDatabase(error: Error, listenUrl: string | undefined): string | undefined {
   const { code = '', syscall } = error as NodeJS.ErrnoException;
   if (NO_SCHEMA.has(code)) return `${DATABASE} has no schema of this release: run the migrate step first (${error.message})`;
@@ -46,7 +46,7 @@ function ofDatabase(error: Error, listenUrl: string | undefined): string | undef
   return `${DATABASE} cannot be used: ${reason(error)}${mend}`;
 }
 
-/** A name with several addresses has a reason for each, and none of its own. */
+/** For a name with several addresses the error has a message for each of them, and none of its own. */
 function reason(error: Error): string {
   return error instanceof AggregateError ? error.errors.map((each: Error) => each.message).join(', ') : error.message;
 }

@@ -4,12 +4,12 @@ import type { AppConfig } from '../platform/config/config.js';
 
 type Named = Pick<AppConfig, 'dataDir' | 'citiesRoot' | 'databaseUrl'>;
 
-/** What is there, and only has no room, is no matter of where it is. */
+/** Errors of a folder that exists and has no room: its place is not the mistake. */
 const NO_ROOM = new Set(['ENOSPC', 'EDQUOT']);
 
 /**
- * Folders that are not there have to be ones that can be made. A recursive `mkdir` below /proc never returns: it is told that nothing is there, makes
- * what is above, and tries again, and no signal reaches a process that does so.
+ * Checks that the configured folders can be made, before a recursive `mkdir` is called. Below /proc that never returns: it is told that the parent does not
+ * exist, makes that, and tries again, and no signal reaches the process meanwhile.
  *
  * @throws Error naming the variable of the folder that cannot hold files.
  */
@@ -18,7 +18,7 @@ export async function checkFolders({ dataDir, citiesRoot, databaseUrl }: Named):
   await check('SVC_CITIES_ROOT', citiesRoot, false);
 }
 
-/** @param always also where it is there: the database is in it. */
+/** @param always check the folder also when it exists, as for the database */
 async function check(variable: string, directory: string, always: boolean): Promise<void> {
   const there = await nearest(resolve(directory));
   if (there === resolve(directory) && !always) return;
@@ -32,7 +32,7 @@ async function check(variable: string, directory: string, always: boolean): Prom
   }
 }
 
-/** The folder itself, or what is there of the way to it. */
+/** The folder itself, or its nearest parent that exists. */
 async function nearest(directory: string): Promise<string> {
   const found = await stat(directory).then(
     () => true,

@@ -3,10 +3,9 @@ import { get as getSecure } from 'node:https';
 import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
 
 /**
- * The health check of a container: exit code 0 when the process beside it is ready. It carries no secret, so whose
- * certificate it is shown does not matter: a certificate that has expired is for clients to refuse, and must not have
- * the container started again. Nor does it matter whether the database takes writes: while it only reads, what reads is
- * answered here. Without Redis all is; a worker alone waits for it.
+ * The health check of a container: exit code 0 when the process beside it is ready. It sends no secret, so it checks no certificate: clients
+ * refuse one that has expired, and it must not have the container restarted. A database without writes is no failure either: reads are
+ * answered then. Without Redis everything is; only a worker waits for it.
  */
 const TIMEOUT_MS = 3_000;
 

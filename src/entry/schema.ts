@@ -14,7 +14,7 @@ import { endPlacing, removeUnpacked } from './backup/placing.js';
 import { beginOwedEpoch, epochOf, keepEpoch } from './known-epoch.js';
 import { assertLoaded, assertWhole, endRestore, owedBy } from './unfinished-restore.js';
 
-/** Everything a database needs before a process may use it. Concurrent callers wait for each other. Returns what was applied. */
+/** Migrates everything that a process needs in a database. Concurrent callers wait for each other. Returns what was applied. */
 export async function migrateAll(url: string): Promise<string[]> {
   const applied = await migrate(url);
   await migrateQueue(url);
@@ -22,7 +22,7 @@ export async function migrateAll(url: string): Promise<string[]> {
 }
 
 /**
- * A release may be started on the schema of the one after it, not on that of the one before. Answers what to warn of.
+ * A release runs on the schema of the release after it, but not on that of the one before. Returns a warning, if any.
  *
  * @throws Error where the database has to be migrated first, or a restore of it has not ended
  */
@@ -51,7 +51,7 @@ async function setRole(url: string): Promise<void> {
   }
 }
 
-/** Of a database that nobody uses yet: those that were killed with the start before this one are not waited for. */
+/** Marks the processes of an earlier start as dead, in a database that nobody uses yet: what they had need not wait for their heartbeats to time out. */
 export async function buryProcesses(url: string): Promise<void> {
   const db = createDb(createPool(url, { max: 1, applicationName: 'svc-migrate' }));
   try {
@@ -66,25 +66,25 @@ const CITIES_MAY_LACK =
   'a restore had not ended: its database is whole, but what it had unpacked is gone, and its cities may not be in place: where they are not, run it again with --replace, or put them back by hand';
 
 /**
- * What `makeReady` does, which also ends a restore that was killed, or has failed, once its database was loaded; `warn` is told then what
- * became of the rest.
+ * As `makeReady`, but also completes a restore that was killed, or has failed, after its database was loaded; `warn` is told then what became of the
+ * cities.
  *
- * @throws Error where a restore has not ended, and cannot be: half a database may have all migrations, and the next start would see none missing
+ * @throws Error for an unfinished restore that cannot be completed: half a database may have all migrations, and the next start would see none missing
  */
 export async function prepareDatabase(config: AppConfig, given: string, warn: (line: string) => void = () => undefined): Promise<string[]> {
   const url = pastPooler(config, given);
   if ((await owed(config, url)) === undefined) return makeReady(config, url);
-  // A restore that still replaces the cities has it. So has this process where the database is embedded.
+  // A restore holds this lock while it replaces the cities. With an embedded database this process has it already.
   const lock = config.databaseUrl === undefined ? undefined : await lockDirectory(config.dataDir);
   try {
-    // Whoever had the lock may have done it meanwhile.
+    // The holder of the lock may have completed it meanwhile.
     const token = await owed(config, url);
     if (token === undefined) return await makeReady(config, url);
-    // First: a start that cannot shall begin no epoch, of which there are not many.
+    // Before `makeReady`: a start that fails here must begin no epoch, since epochs are limited.
     const isBack = await endPlacing(config, token, warn);
     const applied = await makeReady(config, url);
     await endRestore(config.dataDir, await serversOf(url).current());
-    // It has ended all the same.
+    // The restore is complete even if this fails.
     if (isBack)
       await removeUnpacked(config.dataDir, undefined).catch((e: Error) => warn(`what the restore had unpacked stays: ${e.message}`));
     warn(isBack ? REST_IS_BACK : CITIES_MAY_LACK);
@@ -94,7 +94,7 @@ export async function prepareDatabase(config: AppConfig, given: string, warn: (l
   }
 }
 
-/** The token of the restore that has left something to do. @throws Error where one has not loaded its database */
+/** The token of a restore that is to be completed. @throws Error when a restore has not loaded its database */
 async function owed(config: AppConfig, url: string): Promise<string | undefined> {
   await assertLoaded(config.dataDir);
   const token = await owedBy(config.dataDir);
@@ -102,7 +102,7 @@ async function owed(config: AppConfig, url: string): Promise<string | undefined>
   return token;
 }
 
-/** Migrates, with `SVC_AUTH=keys` makes the first key, begins the epoch that a restore owes, and keeps that of an embedded database for a restore. */
+/** Migrates, makes the first key with `SVC_AUTH=keys`, begins the epoch that a restore owes, and stores the epoch of an embedded database for later restores. */
 export async function makeReady(config: AppConfig, url: string): Promise<string[]> {
   const applied = await migrateAll(url);
   if (config.databaseListenUrl !== undefined) await setRole(url);
@@ -114,9 +114,9 @@ export async function makeReady(config: AppConfig, url: string): Promise<string[
       await db.destroy();
     }
   }
-  // Last: what fails before it fails at the next start, too, and each would begin one.
+  // Last: a step that fails before this fails at each start, and each would begin an epoch.
   await beginOwedEpoch(config.dataDir, await serversOf(url).current());
-  // Its files may be put aside, or lost, without anybody asking it once more.
+  // Now, as the files of an embedded database may be moved away or lost without a chance to ask it again.
   if (config.databaseUrl === undefined) await keepEpoch(config.dataDir, await epochOf(url));
   return applied;
 }

@@ -11,10 +11,10 @@ export interface StartOptions {
   readonly sudoUid?: string | undefined;
   /** Armed by chaos runs only. */
   readonly failpoints?: Failpoints | undefined;
-  /** False for a process that nobody calls. */
+  /** False for a process without an HTTP server. */
   readonly listens?: boolean;
   readonly timings?: PartTimings;
-  /** Said before steps that take time. */
+  /** Called before steps that take time. */
   readonly onStep?: (what: string) => void;
   readonly onElsewhere?: (what: string) => void;
   /** The embedded server has ended by itself; the supervisor cannot go on. */
@@ -34,11 +34,11 @@ export interface Service {
   start(): Promise<Started>;
   /** In order, and also in the middle of a start. */
   stop(): Promise<void>;
-  /** For the impatient: ends at once what would outlive this process. */
+  /** For a second signal: ends at once what would outlive this process. */
   abandon(): void;
 }
 
-/** Before a database is made: what is wrong with these files shall be seen at once. */
+/** Reads the files that the configuration names, so that a mistake in them shows before a database is made. */
 export async function checkFiles(config: AppConfig): Promise<void> {
   if (config.tls !== undefined) await readPair(config.tls);
   if (config.caCert !== undefined) await readText('SVC_CA_CERT', config.caCert);
@@ -48,12 +48,12 @@ export function embeddedOptions({ sudoUid, onStep, onElsewhere }: StartOptions):
   return { sudoUid, ...(onStep === undefined ? {} : { onStep }), ...(onElsewhere === undefined ? {} : { onElsewhere }) };
 }
 
-/** Where this machine calls what listens at `url`: nobody can call an address that stands for all of them. */
+/** The URL by which this machine reaches a server that listens at `url`: the wildcard addresses are no targets. */
 export function calledAt(url: string): string {
   return url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
 }
 
-/** A help for the client of this machine: the service goes on without it. */
+/** Tells clients of this machine where the service is. The service runs without it, too. */
 export async function announce({ dataDir }: AppConfig, url: string, log: AppLogger): Promise<void> {
   await writeServerFile(dataDir, calledAt(url)).catch((error: unknown) => {
     log.warn({ err: error }, `clients do not find this server by themselves: ${dataDir} cannot be written`);

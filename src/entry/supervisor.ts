@@ -19,9 +19,10 @@ import { announce, checkFiles, embeddedOptions, type Service, type Started, type
  */
 const STOP_APPLICATION_MS = 4_000;
 
-/** As which of several processes at one port it runs, and what all of them measure. */
+/** Set for one of several processes at one port. */
 export interface Belonging {
   readonly name: string;
+  /** The metrics of all these processes. */
   readonly gather: () => Promise<readonly string[]>;
 }
 
@@ -29,7 +30,7 @@ export interface Belonging {
 export class Supervisor implements Service {
   readonly logger: AppLogger;
   #embedded: EmbeddedPostgres | undefined;
-  /** Of a start that waits. */
+  /** Interrupts a start that waits. */
   readonly #interruption = new AbortController();
   #telemetry: Telemetry | undefined;
   #application: Application | undefined;
@@ -56,7 +57,7 @@ export class Supervisor implements Service {
     return STOP_APPLICATION_MS + (this.#application?.lifecycle.extraMs ?? 0);
   }
 
-  /** What this process alone measures. */
+  /** The metrics of this process alone. */
   async measures(): Promise<string> {
     return (await this.#application?.app.get(Metrics).registry.metrics()) ?? '';
   }
@@ -71,7 +72,7 @@ export class Supervisor implements Service {
     return (this.#stopping ??= this.#stop());
   }
 
-  /** For the impatient: leaves the database server to its crash recovery. */
+  /** For a second signal: leaves the database server to its crash recovery. */
   abandon(): void {
     this.#embedded?.abandon();
   }
@@ -80,13 +81,13 @@ export class Supervisor implements Service {
     this.#telemetry = await startTelemetry(this.config, this.logger);
     await checkFiles(this.config);
     await checkFolders(this.config);
-    // Before another database is made in the place of one that is moved aside.
+    // First: a restore that has moved the database aside would otherwise get a new one made in its place.
     await assertLoaded(this.config.dataDir);
     const url = this.config.databaseUrl ?? (await this.#startEmbedded());
-    // A stop waits for this start: what was begun now would have to end again.
+    // A stop waits for this start, and would have to end what begins now.
     const { signal } = this.#interruption;
     signal.throwIfAborted();
-    // Of several api and worker processes none may change the schema under the others: there a job migrates.
+    // One of several api and worker processes may not change the schema under the others: there the migrate step does.
     if (this.config.role === 'all') await prepareDatabase(this.config, url, (line) => this.logger.warn({}, line));
     else await assertNoneOwed(this.config.dataDir);
     const newer = await checkSchema(this.config, url);

@@ -5,26 +5,26 @@ import pg from 'pg';
 import { serversOf } from '../platform/database/servers.js';
 
 const NAME = 'restore-begun';
-/** What it begins with once the database is whole, and its log owes an epoch, or its cities are not in place. The token of the restore comes after it. */
+/** The file begins with this, before the token of the restore, once the database is loaded and the epoch or the cities are still to come. */
 const LOADED = 'loaded ';
 
 const fileIn = (dataDir: string): string => join(dataDir, NAME);
 
-/** @throws Error for one that cannot be read: what it says is not known then */
+/** The text of a file; undefined if it does not exist. @throws Error when it cannot be read */
 export const readIfThere = (file: string): Promise<string | undefined> =>
   readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
     throw error;
   });
 
-/** Nothing in it is secret, and who starts the service may be another user, whatever the umask of this one. */
+/** Writes a file that every user may read, whatever the umask: the service may be started by another user. For nothing secret. */
 export async function writeForAll(file: string, text: string): Promise<void> {
   const fresh = `${file}.new`;
   const handle = await open(fresh, 'w');
   try {
     await handle.chmod(0o644);
     await handle.writeFile(text);
-    // A machine that loses power would leave an empty one.
+    // Otherwise a power loss could leave an empty file.
     await handle.sync();
   } finally {
     await handle.close();
@@ -33,8 +33,8 @@ export async function writeForAll(file: string, text: string): Promise<void> {
 }
 
 /**
- * Marks the database of this data directory as none to serve from, before `moveAside`, which moves all that is there, or nothing: where it
- * fails the database is as it was.
+ * Marks this data directory, so that no process serves from its database, and calls `moveAside`. That moves everything or nothing: when it fails, the mark is taken
+ * back.
  */
 export async function beginRestore(dataDir: string, moveAside: () => Promise<void>): Promise<void> {
   const before = await readIfThere(fileIn(dataDir));
@@ -48,7 +48,7 @@ export async function beginRestore(dataDir: string, moveAside: () => Promise<voi
   }
 }
 
-/** Says that what the restore has loaded is whole: whoever may begin the epoch that its log owes, and put the rest back, may start. */
+/** Notes that the database is loaded. From now on a process may start that can begin the epoch and put the rest back. */
 export async function oweEpoch(dataDir: string, token: string): Promise<void> {
   await writeForAll(fileIn(dataDir), `${LOADED}${token}`);
 }
@@ -59,7 +59,7 @@ export async function owedBy(dataDir: string): Promise<string | undefined> {
   return says?.startsWith(LOADED) ? says.slice(LOADED.length) : undefined;
 }
 
-/** Takes the mark of that restore away, and of no other, from the database at `url`, and then from the data directory. */
+/** Takes away the mark of this data directory's restore: from the database at `url`, unless that has the mark of another, and then from the directory. */
 export async function endRestore(dataDir: string, url: string): Promise<void> {
   const token = await owedBy(dataDir);
   if (token === undefined) return;
@@ -69,7 +69,7 @@ export async function endRestore(dataDir: string, url: string): Promise<void> {
   await rm(fileIn(dataDir), { force: true });
 }
 
-/** @throws Error where a restore has not put all of its database there, or is about to */
+/** @throws Error when a restore has not loaded its database */
 export async function assertLoaded(dataDir: string): Promise<void> {
   if (existsSync(fileIn(dataDir)) && (await owedBy(dataDir)) === undefined)
     throw new Error(
@@ -77,7 +77,7 @@ export async function assertLoaded(dataDir: string): Promise<void> {
     );
 }
 
-/** @throws Error where a restore has not ended, or owes an epoch, which not every process may begin */
+/** @throws Error when a restore has not ended, or owes an epoch. For processes that may not begin one */
 export async function assertNoneOwed(dataDir: string): Promise<void> {
   await assertLoaded(dataDir);
   if ((await owedBy(dataDir)) !== undefined)
@@ -87,8 +87,8 @@ export async function assertNoneOwed(dataDir: string): Promise<void> {
 }
 
 /**
- * Marks a database of one's own as the file marks the data directory: who starts with another one sees this. Which restore it is of the comment
- * says: what an earlier one has left in a data directory lets nobody past.
+ * Marks an external database as the file marks the data directory: a process with another data directory sees this. The comment of the table is the token of the
+ * restore, so that the file of an earlier restore lets no process past it.
  */
 export async function mark(client: pg.Client, token: string): Promise<void> {
   await client.query(
@@ -104,7 +104,7 @@ async function markOf(client: pg.Client): Promise<string | undefined> {
   return rows[0]?.token;
 }
 
-/** @throws Error where a restore of the database at `url`, from whatever data directory, has not ended, other than the one with this token */
+/** @throws Error when a restore of the database at `url` has not ended, from whatever data directory; not for the restore with this token */
 export async function assertWhole(url: string, token?: string): Promise<void> {
   const found = await asked(await serversOf(url).current(), markOf);
   if (found !== undefined && found !== token)

@@ -6,14 +6,14 @@ import type { Walls } from './processes/messages.js';
 import { keyFile } from './schema.js';
 import { calledAt } from './service.js';
 
-/** What a person needs after the start. Behind an orchestrator the log says the same. */
+/** Prints what a person at a terminal needs after the start. Behind an orchestrator the log says the same. */
 export function welcome(config: AppConfig, url: string, cwd: string, { kind, why }: Walls): void {
   if (config.role !== 'all') {
     console.log(`${config.role} ready on ${url}`);
     return;
   }
   const svc = client(cwd);
-  // The front door answers to names that it knows, and a certificate is for some of them: who has named one is believed.
+  // The configured address comes first: the service answers only to known host names, and a certificate is valid for some names only.
   const called = config.apiUrl ?? calledAt(url);
   const lines = [
     '',
@@ -38,12 +38,12 @@ export function welcome(config: AppConfig, url: string, cwd: string, { kind, why
   console.log(lines.join('\n'));
 }
 
-/** It is made once: whoever has lost it is not to look where it was. */
+/** The key file is made only once. A file that was removed is not named as if it were there. */
 function firstKey(file: string): string {
   return existsSync(file) ? file : `${file} is not there any more; docs/how-to/keys.md says how to make another`;
 }
 
-/** The client as it is called from here without any installation: npm would cost seconds a call. */
+/** The command line of the client without an installation: `npm run` would cost seconds for each call. */
 function client(cwd: string): string {
   const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
   // Built, this file lies one folder deeper than in the sources.

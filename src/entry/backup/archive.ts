@@ -6,36 +6,36 @@ import { run } from './programs.js';
 import { forHoles, packed } from './tar.js';
 import { settle } from './target-file.js';
 
-/** What a backup says of itself, first in its archive. */
+/** The first member of an archive. */
 export interface Manifest {
   readonly format: 1;
   /** `files`: the folder of an embedded server; `dump`: what pg_dump has written. */
   readonly database: 'files' | 'dump';
   readonly at: string;
-  /** Of PostgreSQL. */
+  /** The version of PostgreSQL. */
   readonly server: number;
-  /** Where the cities were; they are known by their paths. */
+  /** The path of the cities, which the database names them by. */
   readonly citiesRoot: string;
-  /** The folder of the archive that has them. */
+  /** The folder of the archive that has the cities. */
   readonly cities?: string;
 }
 
 export const MANIFEST = 'svc-backup.json';
-/** Between the name of a schema that a restore has moved aside, and when. No backup has these. */
+/** In the name of a schema that a restore has moved aside, before the time. Backups leave these out. */
 export const ASIDE = '_before_';
-/** What is there beside the manifest, in the archive as in the folder it is made from. */
+/** Names beside the manifest, in the archive and in the folder that it is made from. */
 export const FILES = 'database';
 export const DUMP = 'database.dump';
 export const PASSWORD = 'password';
 export const KEY = 'admin.key';
-/** What the operator of the host says. */
+/** The operator's rules for the host. */
 export const HOST = 'host.toml';
 /** The archive while it is written. */
 const PART = 'backup.part';
 
 /**
- * Packs a prepared folder, which lies beside `file`, and the cities into `file`, which is there only once it is whole. Nobody else may read
- * it. Says how large it is, and what could not be read.
+ * Packs a prepared folder, which lies beside `file`, and the cities into `file`, which appears only once it is complete. Only its owner may read it. Returns its size
+ * and the names of files that could not be read.
  */
 export async function pack(
   file: string,
@@ -45,12 +45,12 @@ export async function pack(
 ): Promise<{ readonly size: number; readonly lacks: readonly string[] }> {
   await writeFile(join(folder, MANIFEST), `${JSON.stringify(manifest, undefined, 2)}\n`);
   const { citiesRoot, cities } = manifest;
-  // Its own: two backups at once would write into one another.
+  // In the folder of this backup, since two may run at once.
   const part = join(folder, PART);
   const members = [MANIFEST, ...[FILES, DUMP, PASSWORD, KEY, HOST].filter((name) => existsSync(join(folder, name)))];
   await writeFile(part, '', { mode: 0o600 });
   await chmod(part, 0o600);
-  // What is in it: the folder of the cities itself may be a link to where they are.
+  // The content: the folder of the cities itself may be a link.
   const inside = cities === undefined ? undefined : `${cities}/.`;
   const without = [`${ASIDE_INSIDE}*`, NOT_OURS].map((name) => `--exclude=${inside}/${name}`);
   const args = ['-czf', part, ...(await forHoles()), ...without, '-C', folder, ...members];
@@ -59,7 +59,7 @@ export async function pack(
   return { size: (await stat(file)).size, lacks: lacks.map((name) => name.replace('/./', '/')) };
 }
 
-/** Unpacks `file` into a new folder beside the data. @throws Error for what is none */
+/** Unpacks `file` into a new folder beside the data. @throws Error for a file that is no backup */
 export async function unpack(file: string, folder: string, signal?: AbortSignal): Promise<Manifest> {
   if (!existsSync(file)) throw new Error(`there is no file ${file}`);
   await rm(folder, { recursive: true, force: true });

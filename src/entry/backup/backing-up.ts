@@ -22,10 +22,13 @@ const WHY: Readonly<Record<string, string>> = {
 };
 
 /**
- * Writes the database, the cities, the first key and the rules of the host into one file, also while the service runs: the database as of one moment, the files
- * after it, since a file that is newer than the database is noticed and read. Nothing is left of one that `signal` has ended.
- * What is there already, and no backup, stays unless it shall be replaced. Returns what to say. @throws Error where a restore has not ended, the
- * cities are not those of the database, and also once it is written, where the rules of the host or files of cities may not be read
+ * Writes the database, the cities, the first key and the rules of the host into one file, also while the service runs. The database is as of one moment; the files
+ * are copied after it, since the service notices files that are newer than its database. A backup that `signal` ends leaves nothing. An existing
+ * `file` that is no backup is replaced only with `replace`.
+ *
+ * @returns a line for the user
+ * @throws Error when a restore has not ended or the cities are not those of the database. Also after `file` was written, when the rules of the host or files of
+ *   cities could not be read
  */
 export async function backUp(
   config: AppConfig,
@@ -41,12 +44,13 @@ export async function backUp(
   });
   try {
     const at = new Date().toISOString();
-    // pg_dump sets what outlives its transactions: through a pooler others would get connections that find no table.
+    // Not through a pooler: pg_dump changes settings of its connection (such as the search path), with which other clients would find no table.
     const url = pastPooler(config, config.databaseUrl);
-    // Before it is copied, which may take long.
+    // Looked at before the copy, which may take long.
     let without: readonly string[] = [];
     const look = async (server: string): Promise<void> => void (without = await notSaved(server, config));
-    const database = url === undefined ? await ofEmbedded(config, folder, look, tell, signal) : await ofServer(url, folder, look, signal);
+    const database =
+      url === undefined ? await copyEmbedded(config, folder, look, tell, signal) : await dumpServer(url, folder, look, signal);
     const saved = (name: string): Promise<void> => copyFile(join(config.dataDir, name), join(folder, name));
     if (existsSync(join(config.dataDir, KEY))) await saved(KEY);
     const lacksRules = existsSync(join(config.dataDir, HOST)) && !(await saved(HOST).then(() => true, isUnreadable));
@@ -61,7 +65,7 @@ export async function backUp(
   }
 }
 
-/** False for a file that is there and may not be read. @throws what else it is */
+/** False for an error of a file that may not be read. @throws any other error */
 function isUnreadable(error: NodeJS.ErrnoException): false {
   if (error.code !== 'EACCES') throw error;
   return false;
@@ -69,21 +73,22 @@ function isUnreadable(error: NodeJS.ErrnoException): false {
 
 type Look = (url: string) => Promise<void>;
 
+/** Files that a message names. */
 const NAMED = 10;
 
-/** What an agent has closed keeps nobody from a backup of all the rest, and whoever makes one is told. */
+/** Files that an agent has made unreadable do not keep the rest from being saved, but the user is told. */
 function lacking(names: readonly string[]): string {
   const more = names.length > NAMED ? ` and ${names.length - NAMED} more` : '';
   return `lacks what may not be read here: ${names.slice(0, NAMED).join(', ')}${more}; run it as the owner of these, or as root`;
 }
 
-/** How often it is begun where the server of another process, as of a service that is stopped, or of another backup, ends under it. */
+/** How often a copy is begun. It fails when the server of another process ends under it: a service that stops, or another backup. */
 const COPIES = 50;
 const AGAIN_MS = 200;
-/** Where it has ended in the middle its service may be about to start again, and would find that a backup has its directory. */
+/** Pause after a copy that failed in the middle: the service may be about to start again, and this backup must not hold its directory then. */
 const RESTART_MS = 10_000;
 
-async function ofEmbedded(
+async function copyEmbedded(
   config: AppConfig,
   folder: string,
   look: Look,
@@ -104,10 +109,10 @@ async function ofEmbedded(
   };
   let told = '';
   for (let left = COPIES; ; left--) {
-    // Its database may not be whole, or its cities not in place.
+    // After an unfinished restore the database may not be whole, or the cities not in place.
     await assertNoneOwed(config.dataDir);
     try {
-      return { database: 'files', server: await ofOwn(config, copy, tell, signal) };
+      return { database: 'files', server: await copyFromRunning(config, copy, tell, signal) };
     } catch (error) {
       if (!(error instanceof ServerGone) || left === 1) throw error;
       if (told !== error.message) tell(`${error.message}; trying again …`);
@@ -119,8 +124,8 @@ async function ofEmbedded(
   }
 }
 
-/** Copies from the server of the process that has the data directory, or from one of its own. @throws ServerGone */
-async function ofOwn(
+/** Copies from the server of the process that has the data directory, or from one that is started here. @throws ServerGone */
+async function copyFromRunning(
   { dataDir }: AppConfig,
   copy: (url: string) => Promise<number>,
   tell: (line: string) => void,
@@ -141,7 +146,7 @@ async function ofOwn(
   }
 }
 
-async function ofServer(
+async function dumpServer(
   databaseUrl: string,
   folder: string,
   look: Look,

@@ -7,19 +7,20 @@ import { withClient } from './programs.js';
 
 interface Known {
   readonly cities: number;
-  /** Of them, those that are not below the root. */
+  /** Cities that are not below the root. */
   readonly elsewhere: number;
-  /** One of these. */
+  /** The folder of one of these. */
   readonly one: string | null;
-  /** Where the others are. */
+  /** The folders of the others. */
   readonly here: readonly string[];
-  /** Whether anybody may show a key. */
+  /** Whether there are keys that are not revoked. */
   readonly keys: boolean;
 }
 
 /**
- * What a database knows of that a backup with these folders would not have, as it is told. @throws Error where it would have none of the
- * cities: then they are the folders of another service, and whoever restores the file has a database without its files.
+ * Lines about what the database knows and a backup with these folders would lack.
+ *
+ * @throws Error when it would have none of the cities: then these are the folders of another service, and the backup would be a database without its files
  */
 export async function notSaved(url: string, { citiesRoot, dataDir }: AppConfig): Promise<string[]> {
   const known = await knownIn(url, citiesRoot);
@@ -32,7 +33,7 @@ export async function notSaved(url: string, { citiesRoot, dataDir }: AppConfig):
     throw new Error(
       `${citiesRoot} is not there, where the database has its cities (${cities}): run it where their files are, or ${folders}`,
     );
-  // On another machine, and where nothing is mounted, the same paths lead to nothing.
+  // None of the paths exists on another machine, or when a volume is not mounted.
   const gone = await goneOf(here);
   if (here.length > 0 && gone.length === here.length)
     throw new Error(
@@ -46,6 +47,7 @@ export async function notSaved(url: string, { citiesRoot, dataDir }: AppConfig):
   ];
 }
 
+/** Folders that are looked at in parallel. */
 const AT_ONCE = 8;
 
 async function goneOf(folders: readonly string[]): Promise<string[]> {
@@ -66,7 +68,7 @@ const isThere = (folder: string): Promise<boolean> =>
 
 const NO_TABLE = '42P01';
 
-/** Undefined for a database that is none of a service, or not yet. Cities are known by their real paths. */
+/** Undefined for a database without the service's tables. The database has the real paths of cities. */
 async function knownIn(url: string, citiesRoot: string): Promise<Known | undefined> {
   const spelled = resolve(citiesRoot);
   const real = await realpath(spelled).catch(() => spelled);

@@ -5,22 +5,22 @@ import { ASIDE_INSIDE } from '../../modules/files/directories/set-aside.js';
 import { flush, run } from './programs.js';
 
 export { ASIDE_INSIDE };
-/** The file system's own, in a folder where it is mounted: only root may read it. */
+/** Folder of the file system itself at its mount point. Only root may read it. */
 export const NOT_OURS = 'lost+found';
 
-/** How the folder of the cities is replaced. It is kept on the disk: whoever is killed in the middle is followed by one who goes on. */
+/** How the folder of the cities is replaced. The plan is stored on the disk, so that the next start can go on after a restore was killed. */
 export interface CitiesPlan {
   readonly root: string;
   readonly stamp: string;
-  /** False where the folder may not be renamed, as one where a volume is mounted: then what is in it is replaced. */
+  /** The folder itself is renamed. False where it cannot be, as a mount point: then its content is replaced. */
   readonly whole: boolean;
-  /** What was there is moved aside: whatever is there now has come since. */
+  /** The former cities are moved aside: all that is in the folder now has come since. */
   readonly isAside: boolean;
-  /** What is put back already. Anything else that is there was put there by somebody else. */
+  /** Paths that are put back already. Any other was put there by somebody else. */
   readonly placed: readonly string[];
 }
 
-/** @throws Error where neither the folder may be replaced nor what is in it, before anything is touched */
+/** @throws Error when neither the folder nor its content can be replaced. Nothing is changed then */
 export async function planCities(root: string, stamp: string): Promise<CitiesPlan> {
   const plan = { root, stamp, whole: true, isAside: false, placed: [] };
   const wasThere = await isThere(root);
@@ -35,7 +35,7 @@ export async function planCities(root: string, stamp: string): Promise<CitiesPla
   const inside = asideOf({ ...plan, whole: false });
   await makeInside(inside).catch(refuse);
   try {
-    // One of them may be a volume of its own.
+    // A city may be a mount point, which cannot be renamed.
     for (const name of await citiesIn(root)) {
       await rename(join(root, name), join(inside, name)).catch(refuse);
       await rename(join(inside, name), join(root, name)).catch((error: Error) => {
@@ -49,8 +49,8 @@ export async function planCities(root: string, stamp: string): Promise<CitiesPla
 }
 
 /**
- * Moves aside what is there, and puts the folder `from` in the place of it. It may be called again with the plan that it has kept last, wherever
- * it was ended: each thing gets its name in one step; of what was copied from another file system somebody may have to say which of the two stays.
+ * Moves the present cities aside, and puts the folder `from` in their place. Wherever it was ended, it can be called again with the plan that it has stored last:
+ * each rename is one step. Of a copy from another file system both may be there then, and the operator has to choose.
  */
 export async function placeCities(
   plan: CitiesPlan,
@@ -59,13 +59,13 @@ export async function placeCities(
   tell: (line: string) => void,
 ): Promise<void> {
   const { root, whole } = plan;
-  // Whoever may not write it down may not begin either: nobody could go on.
+  // Without a stored plan nothing may begin: no later start could go on.
   await keep(plan);
   if (!plan.isAside) {
     await (whole ? wholeAside(plan, tell) : insideAside(plan, tell));
     await keep({ ...plan, isAside: true });
   }
-  // Whatever the stamp: a restore that was killed may have left some. Beside the folder there may be those of other services.
+  // Of any stamp: a killed restore may have left some. Folders beside this one may be of other services, so only its own names are removed.
   const part = whole ? `${root}.part` : join(root, `${ASIDE_INSIDE}part`);
   await removeParts(part);
   let { placed } = plan;
@@ -102,14 +102,14 @@ async function insideAside(plan: CitiesPlan, tell: (line: string) => void): Prom
   const inside = asideOf(plan);
   if (names.length === 0 && !(await isThere(inside))) return;
   await makeInside(inside);
-  // Before the first: whoever ends it in the middle looks for the others.
+  // Told before the first move, so that an operator who ends it in the middle knows where the others are.
   tell(`what was in ${root} is now in ${inside}`);
   for (const name of names) await rename(join(root, name), join(inside, name));
 }
 
 const asideOf = ({ root, stamp, whole }: CitiesPlan): string => (whole ? `${root}.before-${stamp}` : join(root, `${ASIDE_INSIDE}${stamp}`));
 
-/** For nobody else: it has what was closed to others by the folders around it. */
+/** Made for the owner alone: its content was protected by the folders around it. */
 const makeInside = (inside: string): Promise<unknown> => mkdir(inside, { recursive: true, mode: 0o700 });
 
 const citiesIn = async (root: string): Promise<string[]> =>

@@ -11,9 +11,9 @@ import { flush } from './programs.js';
 type Tell = (line: string) => void;
 type Named = Pick<AppConfig, 'dataDir'>;
 
-/** What a restore has unpacked, in the data directory, until it has ended. The token of the restore comes after it. */
+/** Prefix of the folder in the data directory into which a restore unpacks, before its token. It is there until the restore has ended. */
 const UNPACKED = 'restore.new';
-/** In it: how the rest is put back. Who finds it goes on with that. */
+/** In that folder: the plan by which cities, key and rules are put back. The next start goes on by it after a restore was killed. */
 const PLAN = 'plan.json';
 
 interface Plan {
@@ -22,15 +22,15 @@ interface Plan {
 
 export const unpackedIn = (dataDir: string, token: string): string => join(dataDir, `${UNPACKED}-${token}`);
 
-/** Removes what restores have left that were killed, apart from the one whose rest is still to be put back. */
+/** Removes the folders of restores that were killed, but not of the one that is still to be completed. */
 export async function removeUnpacked(dataDir: string, but: string | undefined): Promise<void> {
   for (const name of await readdir(dataDir)) if (name.startsWith(UNPACKED) && name !== `${UNPACKED}-${but}`) await remove(dataDir, name);
 }
 
-/** Removes what the restore with this token has unpacked, if anything. */
+/** Removes the folder of the restore with this token, if there is one. */
 export const removeUnpackedOf = (dataDir: string, token: string): Promise<void> => remove(dataDir, `${UNPACKED}-${token}`);
 
-/** Also folders of cities that nothing may be taken out of: what goes to another file system is copied, and stays here. */
+/** Removes a folder even when it has read-only folders of cities: those that were copied to another file system stay here until now. */
 async function remove(dataDir: string, name: string): Promise<void> {
   const at = join(await realpath(dataDir), name);
   await removeTree(at).catch((error: Error) => {
@@ -39,12 +39,13 @@ async function remove(dataDir: string, name: string): Promise<void> {
 }
 
 /**
- * Writes down how what comes after the database is put back: the cities, the first key, the rules of the host. @throws Error where the cities
- * cannot be, before anything is touched
+ * Stores the plan for what is put back after the database: the cities, the first key, the rules of the host.
+ *
+ * @throws Error when the cities cannot be put back, before anything is touched
  */
 export async function planRest({ citiesRoot }: AppConfig, { cities }: Manifest, folder: string, stamp: string): Promise<void> {
   if (cities === undefined) return keep(folder, {});
-  // Where a link leads to: the cities are known by their real paths.
+  // The target of a link: the database has the real paths of cities.
   const root = await realpath(citiesRoot).catch(() => citiesRoot);
   await keep(folder, { cities: { folder: cities, place: await planCities(root, stamp) } });
 }
@@ -62,7 +63,7 @@ async function planIn(folder: string): Promise<Plan | undefined> {
   }
 }
 
-/** Puts back what is left of it, and answers what could not be. */
+/** Puts back what the plan still has to, and returns what could not be put back. */
 export async function placeRest(config: Named, folder: string, tell: Tell): Promise<string[]> {
   return place(config, folder, (await planIn(folder))!, tell);
 }
@@ -77,15 +78,15 @@ async function place(config: Named, folder: string, { cities }: Plan, tell: Tell
     );
   await put('the first key is', () => placeKey(config, folder));
   await put('host.toml is', () => placeHost(config, folder, tell));
-  // Before what was unpacked is removed.
+  // On the disk before the unpacked files are removed.
   for (const path of [...(cities === undefined ? [] : [cities.place.root]), config.dataDir]) await flush(path);
   return lacks;
 }
 
 /**
- * Does what the restore with this token has left when it was killed, or has failed before it. False where nobody knows what that is.
+ * Completes the plan of the restore with this token, which was killed or has failed. False when there is no plan.
  *
- * @throws Error where it cannot be done
+ * @throws Error when that cannot be done
  */
 export async function endPlacing(config: Named, token: string, tell: Tell): Promise<boolean> {
   const folder = unpackedIn(config.dataDir, token);
@@ -104,23 +105,23 @@ export async function endPlacing(config: Named, token: string, tell: Tell): Prom
 
 async function placeKey({ dataDir }: Named, folder: string): Promise<void> {
   if (!existsSync(join(folder, KEY))) return;
-  // One that is there may be read-only, or somebody else's.
+  // An existing file may be read-only, or of another user.
   await rm(join(dataDir, KEY), { force: true });
   await copyFile(join(folder, KEY), join(dataDir, KEY));
   await chmod(join(dataDir, KEY), 0o600);
 }
 
-/** Only where none is: the rules of a host are its own, also where it gets the backup of another one. Whoever has the data directory reads them. */
+/** Puts the rules of the host back only if it has none: a host keeps its own rules when it gets the backup of another. The owner of the data directory reads them. */
 async function placeHost({ dataDir }: Named, folder: string, tell: Tell): Promise<void> {
   const [from, to] = [join(folder, HOST), join(dataDir, HOST)];
   if (!existsSync(from) || existsSync(to)) return;
-  // It has its name once it is whole: whoever goes on leaves one that is there.
+  // Renamed once it is complete: a restore that goes on after a crash leaves an existing file alone.
   const fresh = `${to}.new`;
   await rm(fresh, { force: true });
   await copyFile(from, fresh);
   await chmod(fresh, 0o600);
   const { uid, gid } = await stat(dataDir);
-  // Not all file systems let root do it.
+  // Some file systems refuse this even to root.
   if (process.getuid?.() === 0) await chown(fresh, uid, gid).catch((error: Error) => tell(`${to} stays root's: ${error.message}`));
   await rename(fresh, to);
   tell(`${to} is that of the backup`);
