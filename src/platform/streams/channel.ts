@@ -14,39 +14,42 @@ export interface Frame {
   readonly after?: number;
 }
 
-/** Where a channel's subscribers get what the ring does not hold, and what position the channel is at. */
+/** Gives a channel's subscribers the events that the ring does not hold, and the channel its position. */
 export interface ChannelSource {
   /** The next bytes for a subscriber with a lag; moves its lag on, and removes it when it is caught up. */
   replay(subscriber: Subscriber): Promise<Buffer | undefined>;
   /** The position after everything published so far. */
   currentId(): string;
-  /** The position of a subscriber that is behind, where it is short enough to be told of between events. */
+  /** The position of a subscriber that is behind; undefined where it is too long to be sent between events. */
   replayId?(subscriber: Subscriber): string | undefined;
 }
 
-/** What a ring keeps for subscribers that are not as fast, and for those that resume. */
+/** How much a ring keeps, for slower subscribers and for those that resume. */
 export interface RingLimit {
   readonly frames: number;
   readonly bytes: number;
 }
 
 export const LOG_RING: RingLimit = { frames: 4_096, bytes: 8 << 20 };
-/** A ring grows by a part of its limit before it is cut. */
+/** A ring grows to its limit times this before it is cut back to the limit. */
 export const RING_SLACK = 1.25;
-/** A sweep lets requests through this often. They wait for three slices: to be read, to ask the database, and to be answered. */
+/** A sweep yields the event loop after this time. A request waits for three such slices: to be read, to ask the database, and to be answered. */
 const SLICE_MS = 0.25;
-/** A sweep takes about 10 µs a subscriber: with these it is a tenth of the time at most. */
+/** Pause between sweeps, in which frames are joined: 0.1 ms for each subscriber, 10 ms at most. A sweep takes about 10 µs for each. */
 const JOIN_MS = 10;
 const JOIN_MS_EACH = 0.1;
+/** Bytes of the ring that one write has at most. */
 const CHUNK_BYTES = 128 * 1024;
+/** Pause after a replay that failed. */
 const RETRY_REPLAY_MS = 250;
+/** A subscriber whose replay fails for this long is ended. */
 const REPLAY_LIMIT_MS = 10_000;
-/** Who is put off comes back after so many times of what others wait: 5 to 20 s. */
+/** A client that is put off reconnects after this many times the usual pause: 5 to 20 s. */
 const LATER = 10;
 
 /**
  * Subscribers with equal rights and filters, and a ring of the frames they get. A frame is written at once
- * when the channel is quiet; while more keeps coming, 10 ms of frames share one write, and less where few are subscribed. Sweeps over the
+ * when the channel is quiet. While more keep coming, the frames of up to 10 ms share one write, of less with few subscribers. Sweeps over the
  * subscribers are cut into slices of 0.25 ms so that the API of the process stays fast.
  */
 export class Channel {
@@ -96,7 +99,7 @@ export class Channel {
     this.#schedule();
   }
 
-  /** Takes a subscriber whose `next` and `lag` are set; it is fed until it is live. */
+  /** Adds a subscriber whose `next` and `lag` are set, and feeds it until it is live. */
   attach(subscriber: Subscriber): void {
     if (this.#retired) return subscriber.end(retryFrame());
     this.#subscribers.add(subscriber);
@@ -107,7 +110,7 @@ export class Channel {
     this.#subscribers.delete(subscriber);
   }
 
-  /** Nothing is published here any more: who comes late, from an opening that stood still, is sent away to open again. */
+  /** Nothing is published here any more. A subscriber that comes late, from an opening that was held up, is ended and has to open again. */
   retire(): void {
     this.#retired = true;
   }
@@ -118,19 +121,19 @@ export class Channel {
     this.#schedule();
   }
 
-  /** Ends all streams now, with a bookmark for those that have everything. */
+  /** Ends all streams now. Those that have everything get their position first. */
   shutdown(now: Date): void {
     const bookmark = heartbeatFrame(this.source.currentId(), now);
     for (const s of [...this.#subscribers]) s.end(this.#isCurrent(s) ? bookmark + retryFrame() : retryFrame());
   }
 
   /**
-   * Writes due heartbeats and closes streams that take nothing. A replay may find nothing to tell for minutes: its client would take the connection
-   * for dead, and begin again where it began. A heartbeat would say that the replay is over.
+   * Writes due heartbeats and closes streams that take nothing. A replay that finds no matching events for minutes sends its place instead: otherwise its client
+   * would take the connection for dead, and begin again. A heartbeat would tell the client that the replay is over.
    */
   tick(now: number, heartbeatMs: number): void {
     let bookmark: string | undefined;
-    this.#cut(); // the limit may be another by now
+    this.#cut(); // the limit may have changed
     for (const s of this.#subscribers) {
       if (s.stalled(now)) s.close();
       else if (now >= s.beatAt) {
@@ -179,7 +182,7 @@ export class Channel {
     else if (this.#ended) this.#finish();
   }
 
-  /** What is too long for one write is fed in parts, as fast as the subscriber takes them. */
+  /** Writes the rest of the ring to a live subscriber. If that is too long for one write the subscriber is fed in chunks, as fast as it takes them. */
   #writeLive(s: Subscriber, cache: Map<number, Buffer | undefined>): void {
     if (!cache.has(s.next)) cache.set(s.next, this.#chunkEnd(s.next) < this.end ? undefined : this.#join(s.next, this.end));
     const bytes = cache.get(s.next);
@@ -198,7 +201,7 @@ export class Channel {
     return Buffer.concat(this.#ring.slice(from - this.#base, to - this.#base).map((f) => f.bytes));
   }
 
-  /** Feeds a subscriber that is behind: what it lacks from the log first, then the ring, then it is live. */
+  /** Feeds a subscriber that is behind: its lag from the log first, then the ring. Then it is live. */
   async #feed(s: Subscriber): Promise<void> {
     let failingSince: number | undefined;
     while (s.state !== 'closed') {
@@ -244,7 +247,7 @@ export class Channel {
     if (this.#ring.length > this.limit.frames * RING_SLACK || this.#bytes > this.limit.bytes * RING_SLACK) this.#trim();
   }
 
-  /** Drops the oldest frames. Who still needed them gets them from the log: the lag remembers exactly which. */
+  /** Drops the oldest frames. Subscribers that still need them get them from the log: their lag remembers exactly which. */
   #trim(): void {
     let drop = Math.max(0, this.#ring.length - this.limit.frames);
     let bytes = this.#bytes;
@@ -272,7 +275,7 @@ export class Channel {
 /** The log no longer holds what a subscriber needs; it reconnects and is told so. */
 export class StreamExpired extends Error {}
 
-/** What a subscriber is told of takes more than its key may have now; it keeps its position and comes back later. */
+/** A replay needs more stored positions than its key may have now. The client keeps its position and comes back later. */
 export class StreamPutOff extends Error {}
 
 function addLag(s: Subscriber, frame: Frame): void {

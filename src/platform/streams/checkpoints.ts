@@ -10,30 +10,32 @@ import { problem } from '../../contract/problems.js';
 
 /** Streams that may differ from the checkpoint before a new one is worth a row. */
 const MOVED_LIMIT = 16;
-/** Streams that are kept in mind without a base, twice as many at times: of those that come and go, the ones that moved last. */
+/** Moved streams that are remembered while there is no base: those that moved last. Up to twice as many before they are cut back. */
 export const MOST_UNSTORED = 1_024;
+/** Between two rows. */
 const MIN_INTERVAL_MS = 250;
+/** The longest time that a chain grows. */
 const CHAIN_MS = 10 * 60_000;
-/** A base that nothing moves far from is stored anew: what is stored is dropped after a day, however new the ids that count from it. */
+/** A base of this age is stored anew even if few streams have moved: rows are dropped after a day, however new the ids that count from them. */
 const RENEW_MS = 30 * 60_000;
 
 /** How many streams may differ from what a page token counts from. */
 const TOKEN_MOVED_LIMIT = 256;
-/** What requests of one key may have stored by this process: a row is as large as there are cities. */
+/** Rows that this process stores for requests of one key. A row grows with the number of cities. */
 export const OWN_RATE: Rate = { perSecond: 60 / 3_600, burst: 60 };
 /**
- * The same of replays: as many as a key may have streams come back twice at once, each from a place of its own. Beyond that, which is 36 KB each of 3,000 cities
- * and kept for a day, they come back later.
+ * Rows that it stores for replays of one key: all streams that a key may have can come back twice at once, each from a position of its own. A row of 3,000 cities has
+ * 36 KB and is kept for a day, so further replays are put off.
  */
 export const rateOfReplays = (streams: number): Rate => ({ perSecond: 1, burst: 2 * streams });
 
-/** How far a stream is, with its name: ids go on naming one that has left, and not everybody may see it. */
+/** The position of a stream, with its name: ids go on naming a stream that has left, but only to readers that may see it. */
 interface Moved {
   readonly name: string;
   readonly seq: number;
 }
 
-/** What an opaque id stands for, and what it counts from where the next may do so, too. */
+/** The positions that an opaque id stands for, and the base that it counts from, if later ids may count from that, too. */
 export interface Resolved {
   readonly positions: Map<number, number>;
   readonly base: CheckpointBase | undefined;
@@ -47,7 +49,7 @@ export class Checkpoints {
   #base: Base | undefined;
   #steps = 0;
   #generation = 0;
-  /** Milliseconds since the epoch: what is stored ages also while this process is suspended. */
+  /** Milliseconds since 1970, and not a monotonic clock: rows age also while this process is suspended. */
   #rootAt = 0;
   #writtenAt = 0;
   #writing: Promise<void> | undefined;
@@ -79,7 +81,7 @@ export class Checkpoints {
       this.#writing = this.#step();
   }
 
-  /** What one that has left has said since: it is named where it is by now, and not named where it was not. */
+  /** Moves the position of a stream that has left and appended since. Ids that do not name the stream still do not. */
   correct(stream: { readonly id: number; readonly name: string }, seq: number): void {
     const { id, name } = stream;
     const known = this.#moved.get(id)?.seq ?? this.#base?.seqs.get(id);
@@ -87,14 +89,14 @@ export class Checkpoints {
     else if (known === undefined && this.#movedMeanwhile.has(id)) this.#movedMeanwhile.set(id, { name, seq });
   }
 
-  /** The next base names it, also when it has left by then. */
+  /** Remembers a position for the next base, which names the stream also when it has left by then. */
   #keep(id: number, moved: Moved): void {
     this.#moved.delete(id);
     this.#moved.set(id, moved);
     if (this.#moved.size > 2 * MOST_UNSTORED) this.#moved = new Map([...this.#moved].slice(-MOST_UNSTORED));
   }
 
-  /** Begins anew: what it counts from is of an epoch that has ended. What is being written is not used any more. */
+  /** Drops the base and all positions, which are of an epoch that has ended. A row that is being written is not used. */
   forget(): void {
     this.#base = undefined;
     this.#stored.forget();
@@ -103,17 +105,17 @@ export class Checkpoints {
     this.#generation++;
   }
 
-  /** Has the next base be one of where all streams are by then. What has moved is kept: those among it that have left go on to be named. */
+  /** Drops the base, so that the next one has the positions of all streams by then. Moved streams are kept, since ids go on naming those that have left. */
   restart(): void {
     this.#base = undefined;
     this.#generation++;
   }
 
-  /** Makes the first base. Called before the first subscriber that needs one; ids are composite until it is there. */
+  /** Stores the first base. Called before the first subscriber that needs one; until then ids are composite. */
   async prepare(): Promise<void> {
     if (this.#base !== undefined) return;
     await this.#writing;
-    // What was being written may have been forgotten meanwhile.
+    // What was being written may have been dropped by `forget` meanwhile.
     if (this.#base !== undefined) return;
     this.#writing ??= this.#root();
     await this.#writing;
@@ -137,10 +139,9 @@ export class Checkpoints {
   }
 
   /**
-   * A position for a stream that is far from the hub's place. It counts from one that was stored before, where up to `most` streams differ from that;
-   * otherwise it is stored, as what has moved since the part before it (`last`), where that is known. A key has no small share of these: its streams would have to
-   * wait for more, would be silent meanwhile, and would read the log again and again. A row costs its client a part of the log that it is told first, and is dropped
-   * after a day. What is beyond all streams that the key may have is put off.
+   * A position for a replay that is far from the hub's place. It counts from a stored position if up to `most` streams differ from that. Otherwise it is
+   * stored, as the difference from the position of the replay's part before (`last`), where there is one. The limit for a key (`rateOfReplays`) is high: a replay
+   * that waited for its row would be silent meanwhile, and would read the log again and again. Rows are dropped after a day.
    *
    * @throws StreamPutOff
    */
@@ -149,8 +150,8 @@ export class Checkpoints {
   }
 
   /**
-   * The first row of a replay is of its key's share, and of those of further parts each that names all streams: for these what begins next is put off, and not
-   * what has begun. What fails is given back: it is tried again and again.
+   * Charges the key for the first row of a replay, and for each later row that names all streams. A replay that has begun is never put off: its later rows are
+   * charged as a debt, which puts off replays that begin after it. A row that failed is given back, as it is tried again.
    */
   async #storeFor(vector: ReadonlyMap<number, number>, last: CheckpointBase | undefined, key = ''): Promise<OpaquePosition> {
     let took = last === undefined;
@@ -168,8 +169,8 @@ export class Checkpoints {
   }
 
   /**
-   * The same for an answer. When the key has had its share stored, it counts from one that is far: some bytes for each city that moved. Undefined where
-   * there is none, either: the names of the cities do as well, and are longer yet.
+   * A position for the answer to a request. When the key has had its share of rows, it counts from any stored position, which takes some bytes for each city that
+   * moved. Undefined without one: the caller then names the cities, which is longer yet.
    */
   async ownOf(key: string | undefined, vector: ReadonlyMap<number, number>): Promise<OpaquePosition | undefined> {
     const near = this.#stored.near(vector, TOKEN_MOVED_LIMIT);
@@ -178,8 +179,8 @@ export class Checkpoints {
   }
 
   /**
-   * A position after another one, which counts from what that did, where it is near enough; otherwise as `ownOf`. What the other names goes
-   * on being named as it did: a stream that all is told of is in no `vector`, and would be where it was stored.
+   * A position after `from`. It counts from the same base where it is near enough; otherwise as `ownOf`. All streams that `from` names
+   * stay named: a stream whose events were all told is not in `vector`, and would fall back to where the base has it.
    */
   async after(key: string | undefined, from: Resolved, vector: ReadonlyMap<number, number>): Promise<OpaquePosition | undefined> {
     const { positions, base } = from;
@@ -196,7 +197,7 @@ export class Checkpoints {
     return (await this.resolved(value, what)).positions;
   }
 
-  /** The same, and what the next position may count from: nothing, when that is soon dropped. */
+  /** As `resolve`, with the base for the next position; without one when that is dropped soon. */
   async resolved(value: string, what: string): Promise<Resolved> {
     const seal = await this.repository.seal();
     const cursor = parseOpaque(value, what, seal);
@@ -252,7 +253,7 @@ export class Checkpoints {
     try {
       const base = await make();
       if (generation !== this.#generation) return;
-      // Streams that moved and left meanwhile are among them: only what was told here is complete.
+      // Includes streams that moved and left meanwhile, which the vector does not have.
       this.#moved = this.#movedMeanwhile;
       this.#base = base;
     } catch (error) {

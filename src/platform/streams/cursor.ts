@@ -17,28 +17,28 @@ const malformed = (what: string, value: string): Error =>
 
 export const LAST_EVENT_ID = 'header.Last-Event-ID';
 
-/** Where a request has the position that is called `what`. */
+/** The place in a request (for a problem's `errors`) of the position that is called `what`. */
 export function placeOf(what: string): string {
   return what === 'Last-Event-ID' ? LAST_EVENT_ID : `query.${what}`;
 }
 
-/** A position of what this log does not have: it was restored, or a standby took over that lacked it. `goOn` is what to ask for instead. */
+/** The problem of a position that this log does not have, as after a restore, or after a standby took over that lacked it. `goOn` is the position to go on from. */
 export function ahead(what: string, position: string, newest: string, goOn = newest): Error {
   return problem('cursor_ahead', `${what} is ahead of the log: ${position}, which has nothing after ${newest}; go on from ${goOn}`);
 }
 
-/** A position after which the log has dropped something. `oldest` is the first that it still has. */
+/** The problem of a position after which the log has dropped events. `oldest` is the first position that can still be resumed from. */
 export function expired(oldest: string): Error {
   return problem('cursor_expired', `the log no longer holds this position; the oldest position is ${oldest}`);
 }
 
 /**
- * Cities that joined and left while a client was away, of which it may still be told: its ids name each of them until all is told, and each piece of that may
- * have a row of its own with all of them.
+ * Cities that joined and left while a client was away and whose events are still delivered. Its ids name each of them until that is done, and each chunk may
+ * need a stored row with all of them.
  */
 export const MOST_MISSED = 5_000;
 
-/** More of them than `most`, or of those that a position names. `instead` is what to do about it. */
+/** The problem of more such cities than `most`, also of those that a position names. `instead` says what the client can do. */
 export function missedTooMany(what: string, most: number, instead: string): Error {
   return problem('cursor_expired', `more than ${most} cities have left since ${what}; the oldest position is now the head, ${instead}`);
 }
@@ -74,7 +74,7 @@ export function formatComposite(positions: NamedPositions): string {
     .join(',');
 }
 
-/** An opaque id: a stored cursor and how far each of some streams has moved from it. */
+/** An opaque id: a stored cursor, and how far some streams have moved from it. */
 export interface OpaqueCursor {
   readonly checkpoint: number;
   /** Pairs of stream id and distance from the checkpoint's seq; negative when the client is behind it. */

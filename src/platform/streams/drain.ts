@@ -1,12 +1,14 @@
 import { sleep } from '../time/clock.js';
 
+/** After more failures than this in a row it gives up, until it is run again. */
 const FAILURES_IN_A_ROW = 20;
+/** Pause after the first failure; it grows with each. */
 const PAUSE_MS = 50;
 const MAX_PAUSE_MS = 500;
 const CATCH_UP_LIMIT_MS = 5_000;
 const LOOK_AGAIN_MS = 100;
 
-/** Reads round after round as long as something is left to read. Whoever asks meanwhile joins the rounds under way. */
+/** Runs rounds of reading as long as something is left to read. Callers share the rounds under way. */
 export class Drain {
   #running: Promise<void> | undefined;
   #awaited: (() => void)[] = [];
@@ -24,7 +26,7 @@ export class Drain {
     return this.#running ?? Promise.resolve();
   }
 
-  /** Goes on until something is reached; false when that takes too long. `look` says before each round what is still to be read. */
+  /** Runs rounds until `reached`; false when that takes too long. `look` is called before each round, and notes what is still to be read. */
   async until(reached: () => boolean, look: () => void): Promise<boolean> {
     const deadline = performance.now() + CATCH_UP_LIMIT_MS;
     while (!reached()) {
@@ -58,7 +60,7 @@ export class Drain {
         if (++failures <= FAILURES_IN_A_ROW) await sleep(Math.min(PAUSE_MS * failures, MAX_PAUSE_MS), this.stop);
       }
     }
-    // In the turn that has found nothing left: who asks a moment later would join what does not look any more.
+    // At once after the last look: a caller that came later would join rounds that have ended.
     this.#running = undefined;
   }
 }

@@ -19,14 +19,14 @@ import { retryFrame } from './sse.js';
 import { Subscriber, type Lag } from './subscriber.js';
 import { UnsentLimit } from './unsent-limit.js';
 
-/** Open streams a process carries, of every kind; beyond it a client is sent elsewhere. */
+/** Open streams that a process carries, of every kind. A further client is refused and connects elsewhere. */
 const MAX_STREAMS = 20_000;
 
-/** For whom a stream is opened. */
+/** The caller that opens a stream. */
 export interface Opener {
-  /** Names the credential, which the stream ends with. */
+  /** The credential: the stream ends when it is revoked. */
   readonly keyId: string | undefined;
-  /** The key or the city for which counts what it has unsent. */
+  /** The key or the city that unsent bytes count for. */
   readonly owner: string;
 }
 
@@ -75,7 +75,7 @@ function asked(lastEventId: string | undefined, query: string | undefined, name:
  */
 @Injectable()
 export class EventStreams {
-  /** Tests have fewer. */
+  /** Lower in tests. */
   most = MAX_STREAMS;
   readonly filters = new OpenFilters();
   readonly starts: FeedStarts;
@@ -106,7 +106,7 @@ export class EventStreams {
     return this.#unlessStopping(() => this.#openSupervisor(request));
   }
 
-  /** Whatever fails because the process stops under the request is no mistake of anybody's. */
+  /** Turns any failure while the process stops into a refusal that says so. */
   async #unlessStopping(open: () => Promise<Opening>): Promise<Opening> {
     try {
       return await open();
@@ -129,7 +129,7 @@ export class EventStreams {
     const group = this.hub.cityGroup(stream, request.types);
     await this.hub.caughtUp(stream);
     return this.#opening(group.channel, filter, (subscriber) => {
-      // The city may have stopped, and even started again, since the group was taken: then this one has an end.
+      // The city may have stopped, and even started again, since the group was taken: then the group ends before this position.
       const { channel, source } = group;
       if (pos > source.position) return subscriber.end(retryFrame());
       subscriber.next = channel.end;
@@ -150,22 +150,22 @@ export class EventStreams {
     if (position === undefined) for (const { id } of group.source.streams) start.set(id, { pos: this.hub.streams.get(id)!.head });
     await this.hub.caughtUp();
     return this.#opening(group.channel, filter, (subscriber, waited) => {
-      // Where it begins was decided when it was asked for: what has joined and left since is not in that. Its client comes back.
+      // `start` was computed before the wait, and lacks streams that have joined and left since. The client reconnects.
       if (waited) return subscriber.end(retryFrame());
       subscriber.next = group.channel.end;
       const lag = new Map<number, Lag>();
       for (const [id, { pos, gone, stays = false }] of start) {
         const there = this.hub.streams.get(id);
-        // What it has said until now is the subscriber's own to read, also when it has left; what it says later is published.
+        // Events until now are read for this subscriber, also of a stream that has left; later ones are published.
         const left = this.hub.left.get(id) ?? gone;
         const upto = there?.position ?? left?.head ?? pos;
         if (there === undefined && left !== undefined && (stays || pos < upto))
           lag.set(id, { pos, upto, name: left.name, ends: left.ends, stays });
         else if (stays || pos < upto) lag.set(id, { pos, upto, stays });
-        // Should it say more, or come back, the feed goes on where this subscriber is.
+        // If the stream appends more, or comes back, the feed goes on where this subscriber is.
         if (there === undefined && gone !== undefined && left === gone) {
           const at = { name: gone.name, head: upto, ends: gone.ends };
-          // Of those that came and went there may be thousands: they take no place in the ids of all from who has left just now.
+          // There may be thousands of streams that joined and left: they must not push those that have just left out of everybody's ids.
           if (stays) this.hub.left.set(id, at);
           else this.hub.left.remember(id, at);
         }
@@ -189,12 +189,12 @@ export class EventStreams {
     }
   }
 
-  /** For whoever opens one. @throws ProblemError unavailable when this process carries as many as it may. */
+  /** Asked before a stream is opened. @throws ProblemError unavailable when this process carries as many as it may. */
   assertRoom(): void {
     if (this.#open >= this.most) throw problem('unavailable', `this replica carries ${this.most} streams, try again`);
   }
 
-  /** @throws ProblemError rate_limited when the key has as many other filters open as it may. */
+  /** @throws ProblemError rate_limited when the key has too many other filters open. */
   #filter({ keyId, owner }: Opener, stream: string, asked: readonly unknown[]): OpenFilter {
     const name = JSON.stringify(asked);
     const refusal = (): ProblemError | undefined => this.filters.refusal(keyId, stream, name);
@@ -203,7 +203,7 @@ export class EventStreams {
     return { keyId, owner, isRefused: () => refusal() !== undefined, add: () => this.filters.add(keyId, stream, name) };
   }
 
-  /** Counts a read that waits among the streams until what it answers is called. @throws ProblemError unavailable as `assertRoom` */
+  /** Counts a blocking read as a stream, until the returned function is called. @throws ProblemError unavailable as `assertRoom` */
   hold(): () => void {
     this.assertRoom();
     this.#open++;
@@ -225,7 +225,7 @@ export class EventStreams {
       },
       take: (subscriber, waited) => {
         if (channel.isRetired) return subscriber.end(retryFrame());
-        // Many may have asked at once.
+        // Checked again, as many may have been opened at once.
         if (isRefused()) return subscriber.end(retryFrame());
         leave = add();
         place(subscriber, waited);
@@ -234,7 +234,7 @@ export class EventStreams {
     });
   }
 
-  /** A stream of anybody's making: `take` gets the subscriber once the headers are sent, and feeds or ends it. */
+  /** Opens a stream of any kind: `take` gets the subscriber once the headers are sent, and feeds or ends it. */
   opening({ keyId, owner, take, closed }: StreamTaker): Opening {
     return {
       begin: async (response, headers) => {
@@ -275,7 +275,7 @@ export class EventStreams {
   }
 }
 
-/** The connection, once what was asked before on it is answered; `undefined` when it has ended by then. */
+/** The connection, once earlier requests on it are answered; `undefined` when it has ended by then. */
 function socketOf(response: ServerResponse): Promise<Socket | undefined> {
   if (response.socket !== null) return Promise.resolve(response.socket);
   return new Promise((resolve) => {
@@ -288,12 +288,12 @@ function socketOf(response: ServerResponse): Promise<Socket | undefined> {
 }
 
 export interface StreamTaker extends Opener {
-  /** `waited`: something else was answered first on its connection. */
+  /** `waited`: an earlier request on the connection was answered first. */
   readonly take: (subscriber: Subscriber, waited: boolean) => void;
   readonly closed: (subscriber: Subscriber) => void;
 }
 
-/** What one who opens a stream asks of it, among what else its key asks. */
+/** The filter of a stream that is being opened, counted among the open filters of its key. */
 interface OpenFilter extends Opener {
   readonly isRefused: () => boolean;
   readonly add: () => () => void;

@@ -17,13 +17,13 @@ export interface SupervisorGroup extends Lingering {
 /** After one of these a city serves no streams any more; its open ones end cleanly. */
 const ENDING = new Set(['controller.stopped', 'city.unregister_requested']);
 
-/** Whom a process tells what it reads: subscribers in groups of equal rights and filters, of the feed and of single cities. */
+/** The subscribers of this process in groups of equal rights and filters, of the feed and of single cities. */
 export class FeedGroups {
-  /** Of the feed. Those of a city are its stream's. */
+  /** The groups of the feed. Those of a city are in its stream's state. */
   readonly #groups = new Map<string, SupervisorGroup>();
-  /** Streams that have groups: the others cost a tick nothing. */
+  /** Streams that have groups, so that a tick passes over all others. */
   readonly #served = new Set<StreamState>();
-  /** Groups that only finish what they have: nobody joins them but who was being opened. */
+  /** Groups whose city has ended: only subscribers whose opening was under way still join them. */
   readonly #finishing = new Set<CityGroup>();
   #pages = new PageCache();
   readonly #ring = { ...LOG_RING };
@@ -35,12 +35,12 @@ export class FeedGroups {
     private readonly sent: Counter,
   ) {}
 
-  /** Whether somebody reads the feed. */
+  /** Whether the feed has groups. */
   get hasFeed(): boolean {
     return this.#groups.size > 0;
   }
 
-  /** Whether somebody is told of what this stream says. */
+  /** Whether events of this stream have to be read for some group. */
   isHot(s: StreamState): boolean {
     return s.groups.size > 0 || this.#groups.size > 0;
   }
@@ -77,14 +77,14 @@ export class FeedGroups {
     return group;
   }
 
-  /** Of groups of the same cities, so that what is published to all of them is made once. */
+  /** The scope that groups of the same cities share, so that a frame is made once for all of them. */
   #scope(cities: readonly string[] | undefined): FeedScope {
-    const key = JSON.stringify(cities ?? null); // a city that is asked for may be called anything
+    const key = JSON.stringify(cities ?? null); // JSON, since the names come from requests and may have any characters
     for (const { source } of this.#groups.values()) if (source.scope.key === key) return source.scope;
     return new FeedScope(key, cities, this.feed);
   }
 
-  /** To all who want it. */
+  /** Publishes a row to all groups that want it. */
   publish(s: StreamState, row: WireRow): void {
     if (s.groups.size > 0) this.#publishToCity(s, row);
     for (const group of this.#groups.values()) {
@@ -103,7 +103,7 @@ export class FeedGroups {
     if (ending) s.groups.clear();
   }
 
-  /** A stream has left, and said all that it had to say. */
+  /** Finishes the groups of a stream that has left the feed, once its last events were published. */
   leave(s: StreamState): void {
     for (const group of s.groups.values()) this.#finish(group);
     this.#served.delete(s);
@@ -120,7 +120,7 @@ export class FeedGroups {
     for (const channel of this.#channels()) channel.shutdown(new Date());
   }
 
-  /** Ends what is open, and knows none of it any more: whoever comes back is in a new group. */
+  /** Ends all open streams and drops their groups: clients that reconnect join new ones. */
   forget(): void {
     for (const channel of this.#channels()) {
       channel.shutdown(new Date());
@@ -139,7 +139,7 @@ export class FeedGroups {
       held += channel.bytes;
       rings++;
     }
-    // Nothing comes to theirs any more: the others need not be shorter for them.
+    // Rings of finishing groups do not grow, so they take no share from the others.
     for (const { channel } of this.#finishing) channel.tick(now, heartbeatMs);
     this.#ring.bytes = ringShare(this.#ring.bytes, held, rings);
     for (const group of this.#finishing) if (abandoned(group, now)) this.#finishing.delete(group);

@@ -6,7 +6,7 @@ import type { LeftStreams } from './left-streams.js';
 import { frameText, keptBytes } from './sse.js';
 import type { WireRow } from './stream-log.repository.js';
 
-/** What a group needs to know of the hub: the streams of the feed and how far each has been published. */
+/** A stream of the feed, and how far it has been published. */
 export interface FeedStream {
   readonly id: number;
   readonly name: string;
@@ -18,11 +18,11 @@ export interface Feed {
   readonly streams: ReadonlyMap<number, FeedStream>;
   /** Changes whenever a stream joins or leaves. */
   readonly version: number;
-  /** Streams that were part of it; some subscribers may still have to get what these said. */
+  /** Streams that have left the feed; some subscribers may still lack events of theirs. */
   readonly left: LeftStreams;
 }
 
-/** What all groups of the same cities share, whatever kinds they want: the streams that their ids name, and the bytes of each frame. */
+/** Shared by all groups of the same cities, whatever event types they want: the streams that their ids cover, and the bytes of each frame. */
 export class FeedScope {
   readonly #cities: ReadonlySet<string> | undefined;
   #streams: readonly FeedStream[] = [];
@@ -46,7 +46,7 @@ export class FeedScope {
 
   readonly inFeed = (stream: string): boolean => stream === SUPERVISOR_STREAM || this.visible(stream);
 
-  /** In no order. */
+  /** Unordered. */
   get streams(): readonly FeedStream[] {
     if (this.#version !== this.feed.version) {
       this.#version = this.feed.version;
@@ -55,7 +55,7 @@ export class FeedScope {
     return this.#streams;
   }
 
-  /** The frame of a row that is being published to one group after the other: the first of them makes it, with the `id` of them all. */
+  /** The frame of a row that is published to one group after the other. It is made for the first; its `id` is the same for all. */
   frame(row: WireRow, id: () => string): Frame {
     if (this.#frame === undefined || this.#row !== row) {
       const at = id();

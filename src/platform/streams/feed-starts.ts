@@ -12,14 +12,14 @@ import { COMPOSITE_LIMIT } from './positions.js';
 /** The cursor that a client of the feed comes back with. */
 export interface FeedCursor {
   readonly value: string;
-  /** How it is named in a problem. */
+  /** Its name in a problem. */
   readonly what: string;
-  /** Of the client; undefined means all. */
+  /** The cities that the client reads; undefined means all. */
   readonly cities: readonly string[] | undefined;
   readonly keyId: string | undefined;
 }
 
-/** Where a client begins in a stream. */
+/** The position at which a client begins in a stream. */
 export interface Start {
   readonly pos: number;
   /** Set when the stream has left the feed. */
@@ -28,7 +28,7 @@ export interface Start {
   readonly stays?: boolean;
 }
 
-/** Where a client says that it is in a stream, and where it can go on when the stream has not got that. */
+/** The position that a client names in a stream, and the newest one that the log has when it lacks that. */
 interface Asked {
   readonly id: number;
   readonly name: string;
@@ -36,13 +36,13 @@ interface Asked {
   readonly newest: number | undefined;
 }
 
-/** A place from which the log is read, if it still has what follows. */
+/** A position from which the log is read, if it still has the events after it. */
 interface Old {
   readonly stream: Pick<StreamState, 'id' | 'name'>;
   readonly pos: number;
 }
 
-/** What is found out about a cursor, one stream after the other. */
+/** The results for the streams of a cursor, filled one by one. */
 interface Found {
   readonly starts: Map<number, Start>;
   readonly asked: Asked[];
@@ -51,9 +51,9 @@ interface Found {
 
 const LIST = 'list the events you miss';
 
-/** Where each stream of the feed begins for a client that comes back: those that the feed has, and those that have left it meanwhile. */
+/** Finds the position at which each stream begins for a client that comes back: streams of the feed, and those that have left it meanwhile. */
 export class FeedStarts {
-  /** Tests have fewer. */
+  /** Lower in tests. */
   mostMissed = MOST_MISSED;
 
   constructor(private readonly hub: StreamHub) {}
@@ -62,7 +62,7 @@ export class FeedStarts {
   async of(cursor: FeedCursor, group: SupervisorGroup): Promise<Map<number, Start>> {
     const wanted = await this.#wanted(cursor);
     const supervisor = this.hub.stream(SUPERVISOR_STREAM);
-    // Meanwhile an epoch has begun, and the process has not read its streams anew.
+    // An epoch has begun meanwhile, and the process has not read the streams again yet.
     if (supervisor === undefined) throw problem('unavailable', 'the event log is being read anew, try again');
     const since = wanted.get(supervisor.id);
     const found: Found = { starts: new Map(), asked: [], old: [] };
@@ -73,9 +73,9 @@ export class FeedStarts {
       const isNew = named === undefined && since !== undefined && s.joinedSupervisorSeq >= since;
       const pos = placeOf(s.ends, named ?? (isNew ? joinedSince(s, since) : s.head));
       if (named !== undefined) found.asked.push({ id, name: s.name, pos, newest: newestBefore(s, pos) });
-      // What a new one said first may have been dropped, too.
+      // The first events of a new stream may have been dropped, too.
       if ((named !== undefined || isNew) && pos < s.head) found.old.push({ stream: s, pos });
-      // It may leave before all is told.
+      // The stream may leave before the client has its events.
       found.starts.set(id, { pos, stays: since !== undefined && s.joinedSupervisorSeq >= since });
     }
     await this.#gone(cursor, wanted, since, found);
@@ -85,7 +85,7 @@ export class FeedStarts {
     return found.starts;
   }
 
-  /** Streams that a cursor names and the feed no longer has: what they still had to say is delivered. @throws 410 as `#missed` */
+  /** Finds streams that a cursor names and that have left the feed: their last events are delivered. @throws 410 as `#missed` */
   async #gone(
     { what, cities }: FeedCursor,
     wanted: ReadonlyMap<number, number>,
@@ -100,7 +100,7 @@ export class FeedStarts {
       if (cities !== undefined && !cities.includes(row.name)) continue;
       const pos = placeOf(row.ends, wanted.get(row.id)!);
       asked.push({ id: row.id, name: row.name, pos, newest: newestBefore(row, pos) });
-      // Also when the client has all of it: the stream may be learned, or say more, before the client is in its place.
+      // Also when the client has all its events: the stream may append more, or come back, before the client is subscribed.
       starts.set(row.id, { pos, gone: row, stays: since !== undefined && row.joined_supervisor_seq >= since });
       if (pos >= row.head) continue;
       if (++behind > this.mostMissed) throw missedTooMany(what, this.mostMissed, LIST);
@@ -109,7 +109,7 @@ export class FeedStarts {
   }
 
   /**
-   * Streams that joined after this event of the supervisor's and have left: whoever had come back in time would have been told of them.
+   * Finds streams that joined after the supervisor's event `since` and have left again: a client that had stayed connected would have their events.
    *
    * @throws 410 cursor_expired where they are too many
    */
@@ -143,7 +143,7 @@ export class FeedStarts {
   async #assertThere({ value, what, keyId }: FeedCursor, asked: readonly Asked[]): Promise<void> {
     const lost = asked.find(({ newest }) => newest !== undefined);
     if (lost === undefined) return;
-    // Whoever has sent all names can be answered with them; nothing is stored for who makes them up.
+    // A client that has sent all names is answered with names: nothing is stored for names that it may have made up.
     const isShort = !isOpaque(value) || asked.length <= COMPOSITE_LIMIT;
     const stored = isShort
       ? undefined

@@ -1,20 +1,20 @@
 import type { Socket } from 'node:net';
 
-/** A client that reads so much is not closed for reading slowly: 30 KB/s. */
+/** Bytes per millisecond (30 KB/s). A client that reads so much is not closed for reading slowly. */
 export const STEADY_BYTES_MS = 30;
-/** What Linux holds for a connection that is written to, unless it is told otherwise. */
+/** The largest send buffer of a connection, by Linux's default. */
 export const MAX_HELD_BYTES = 4 << 20;
 
 interface Handle {
   readonly bytesWritten: number;
   readonly writeQueueSize: number;
-  /** Below TLS. */
+  /** The handle below TLS. */
   readonly _parent?: Handle;
 }
 
 /**
- * What the system has taken of all that was written. To the socket a long write counts as nothing until all of it is taken; Node's own timeouts look
- * here, too.
+ * Bytes that the kernel has taken. `socket.bytesWritten` counts nothing of a long write until all of it is taken; Node's own timeouts use the same source
+ * as this.
  */
 export function handedBy(socket: Socket & { readonly _handle?: Handle | null }): number {
   const handle = socket._handle;

@@ -23,8 +23,8 @@ interface Waiter {
 }
 
 /**
- * Lets reads wait for a stream to move. It looks at the heads that the hub knows anyway, so a thousand waiting
- * reads cost no query; a head that the hub learns late is late by its poll, a second at most.
+ * Lets blocking reads wait for a stream to move. It checks the heads that the hub knows anyway, so a thousand waiting
+ * reads cost no query. Without a hint the hub knows a head by its poll, a second later at most.
  */
 @Injectable()
 export class HeadWaiter {
@@ -68,8 +68,8 @@ export class HeadWaiter {
   }
 
   /**
-   * What a blocking read does after its first look: waits when it was asked to and the head it saw is not above `index`.
-   * True when it has waited and should look again.
+   * Called by a blocking read after its first look. Waits if the request asks for it and the head that was seen is not above `index`.
+   * True when it has waited and the caller should look again.
    *
    * @throws ProblemError unauthorized once the key that it waits with is no longer good; rate_limited, and unavailable, where one more
    * would be too many, together with the streams that are open
@@ -86,7 +86,7 @@ export class HeadWaiter {
     return true;
   }
 
-  /** `above`, which takes nobody's turn meanwhile. For what is bounded where it is asked for. @throws ProblemError unauthorized as above */
+  /** As `above`, but lends the request's place to others meanwhile. The caller bounds how many wait. @throws ProblemError unauthorized as above */
   async restUntil(stream: string, seq: number, ms: number, gone: AbortSignal): Promise<void> {
     const revoked = new AbortController();
     const forget = this.keys.add(credentialOf(callers.get(gone) ?? ANYBODY), () => revoked.abort());
@@ -129,10 +129,10 @@ export class HeadWaiter {
   }
 }
 
-/** Who waits for the answer to a request. */
+/** The caller of an operation without a key. */
 const callers = new WeakMap<AbortSignal, Principal>();
 
-/** Aborts when the client goes away before it has been answered. A read that waits ends with the caller's key, too. */
+/** Aborts when the client leaves before its answer. A blocking read also ends with the caller's key. */
 export function clientGone(response: ServerResponse, caller: Principal = ANYBODY): AbortSignal {
   const gone = new AbortController();
   callers.set(gone.signal, caller);

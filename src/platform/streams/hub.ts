@@ -24,19 +24,23 @@ import { HintListener } from './listener.js';
 import { StreamLogRepository, type StreamRow, type WireRow } from './stream-log.repository.js';
 import { COMPOSITE_LIMIT } from './positions.js';
 
-/** How often what is stored is asked whether it is old, and what nobody may resume from any more is dropped. */
+/** How often the base that ids count from is renewed if it is old. */
 const RENEW_MS = 10 * 60_000;
+/** How often stored cursors are dropped that no client may resume from any more. */
 const PURGE_MS = 10 * 60_000;
+/** How often all heads are read, and not only those that moved lately. */
 const FULL_READ_MS = 60_000;
+/** Limits of one fetch. */
 const FETCH_STREAMS = 500;
 const FETCH_EVENTS = 1_000;
 const FETCH_BYTES = 4 << 20;
+/** How long events are published before the event loop has a turn for others. */
 const SLICE_MS = 4;
 
 /**
  * The process's one reader of the log: one fetch for all streams that moved, frames encoded once, subscribers
- * in groups of equal rights and filters. NOTIFY and local commits only wake it; each second it reads the heads
- * itself, and it accepts of each stream only the next seq.
+ * in groups of equal rights and filters. NOTIFY and local commits only wake it. Each second it reads the heads
+ * itself, and of each stream it accepts only the next seq.
  */
 @Injectable()
 export class StreamHub implements Feed, OnModuleInit {
@@ -52,11 +56,11 @@ export class StreamHub implements Feed, OnModuleInit {
   #nextRefresh: Promise<void> | undefined;
   #fullReadAt = -Infinity;
   #loaded = false;
-  /** Of the log, as it was last read; lower than before where the database was set back. Every stream has seen the same epochs. */
+  /** The epoch of the log when it was last read, the same for all streams. It goes back when the database was set back. */
   #epoch = 1;
-  /** Undefined until a stream was read. */
+  /** Undefined until the first stream is read. */
   #epochId: string | undefined;
-  /** How often the log was found to be another one. What was read before the last time may be of the one before. */
+  /** How often another log was found (a new epoch, or a gap). Rows of reads that began under a lower number may be of the log before. */
   #logs = 0;
   #stopped = false;
   readonly #stop = new AbortController();
@@ -105,7 +109,7 @@ export class StreamHub implements Feed, OnModuleInit {
     const unlisten = this.moved.listen((moved) => this.#hint({ kind: 'moved', heads: new Map(moved.map((m) => [m.stream, m.head])) }));
     this.listener.listen({ hint: (hint) => this.#hint(hint), connected: () => this.#readAll() });
     void this.#poll();
-    // Beside the poll: while the database drops much, events go on being read.
+    // A loop beside the poll, so that events go on being read while the database drops many cursors.
     repeat(this.lifecycle, this.log, {
       name: 'stored cursors',
       everyMs: PURGE_MS,
@@ -157,8 +161,8 @@ export class StreamHub implements Feed, OnModuleInit {
   }
 
   /**
-   * A stream that is served, once everything that was committed in it before the call is known. Those who come back to many cities at once
-   * share reads of these cities alone: the look at all heads brings every city that has moved within a minute.
+   * A stream that is served, once everything that was committed in it before the call is known. Clients that reconnect to many cities at once share reads of
+   * these cities only: `refresh` would read every city that has moved within a minute.
    */
   async look(name: string): Promise<StreamState | undefined> {
     const id = this.#byName.get(name)?.id;
@@ -171,8 +175,8 @@ export class StreamHub implements Feed, OnModuleInit {
   }
 
   /**
-   * Streams that are read for one who opens the feed. What nobody here has heard of yet is learned by it: were it only known where that one begins, those who
-   * read already would never be told of it.
+   * Applies streams that were read for a client that opens the feed. Streams that this process does not know yet become known to all: otherwise only this client would
+   * be told of them, and the present subscribers never.
    */
   async learning(read: Promise<StreamRow[]>, log = this.#logs): Promise<StreamRow[]> {
     const rows = await read;
@@ -202,8 +206,8 @@ export class StreamHub implements Feed, OnModuleInit {
   }
 
   /**
-   * The feed is read from now on. It begins where the last read of the heads was, not at what hints promise: whoever
-   * is told the supervisor's position must be told of every city that joined before it.
+   * Begins to read the feed. It starts at the heads that were last read, not at those that hints promise: a client
+   * with the supervisor's position must be told of every city that joined before it.
    */
   #warmUp(): void {
     this.left.clear();
@@ -211,11 +215,11 @@ export class StreamHub implements Feed, OnModuleInit {
       if (s.groups.size === 0) this.#begin(s, s.known);
       if (s.head > s.position) this.#dirty.add(s);
     }
-    // What ids counted from before would have each of them name all that has moved since.
+    // Ids that count from the old base would each name all streams that have moved since.
     this.checkpoints.restart();
   }
 
-  /** Places a stream that nobody was fed from; the ids of the feed have to know of it, too. */
+  /** Sets the position of a stream without subscribers, also in the ids of the feed. */
   #begin(s: StreamState, position: number): void {
     if (s.position === position) return;
     s.position = position;
@@ -272,13 +276,13 @@ export class StreamHub implements Feed, OnModuleInit {
     const log = this.#logs;
     const rows = full ? await this.repository.active() : await this.repository.recent(this.#supervisor?.known ?? 0, this.#epochId);
     this.#apply(rows, log);
-    // What was read before is not all that there is: whoever waits has to know every stream.
+    // Another log was found, so these rows were not all its streams: read again, as callers must know every stream.
     if (this.#logs !== log) return this.#read();
     if (full) {
       const active = new Set(rows.map((r) => r.id));
       const gone = [...this.streams.values()].filter((s) => !active.has(s.id)).map((s) => s.name);
       if (gone.length > 0) await this.#applyRead(() => this.repository.byName(gone));
-      // What was found to be another log meanwhile has not been read as a whole.
+      // The same: another log was found meanwhile.
       if (this.#logs !== log) return this.#read();
       this.#fullReadAt = startedAt;
       this.#loaded = true;
@@ -296,7 +300,7 @@ export class StreamHub implements Feed, OnModuleInit {
     let readOf = log;
     for (const row of rows) {
       const epoch = row.ends.length + 1;
-      // The database may be one that knows nothing of the epoch that this process is in, or that has begun one of this number itself.
+      // The database may not know the epoch of this process, or have begun another epoch of the same number.
       if (epoch !== this.#epoch || row.epoch_id !== (this.#epochId ?? row.epoch_id)) {
         if (epoch <= this.#epoch && readOf !== this.#logs) continue; // read before the present log was found
         this.#beginEpoch(epoch, row.epoch_id);
@@ -318,7 +322,7 @@ export class StreamHub implements Feed, OnModuleInit {
       this.checkpoints.advance(s, position);
       this.version++;
     } else {
-      // A row read before another one may arrive after it; a stream's last word before it leaves moves its head.
+      // Reads may arrive out of order. The head decides which row is newer, as a stream's last event before it leaves moves it.
       const stale = !row.active && row.head < s.head;
       if (!stale) s.update(row);
       if (!row.active && !stale) this.#leave(s);
@@ -326,9 +330,9 @@ export class StreamHub implements Feed, OnModuleInit {
     if (s.head > s.position && this.#groups.isHot(s)) this.#dirty.add(s);
   }
 
-  /** What this process has in memory may be of events that the log does not have any more. */
+  /** Forgets what is in memory: it may be of events that the log does not have any more. */
   #beginEpoch(epoch: number, id: string): void {
-    // A process that knows no stream yet has only begun: the epoch may be of a year ago.
+    // No warning at the start of a process, where the epoch may be old.
     if (this.streams.size > 0) this.log.warn({ epoch }, 'the log has begun a new epoch; its streams are opened anew');
     this.#epoch = epoch;
     void this.repository
@@ -337,7 +341,7 @@ export class StreamHub implements Feed, OnModuleInit {
     this.#forget();
   }
 
-  /** Every stream ends: its client comes back with the position that it has, and is told whether that is lost. */
+  /** Ends every stream: its client reconnects with its position, and is told whether that is lost. */
   #forget(): void {
     this.#logs++;
     this.#groups.forget();
@@ -348,20 +352,20 @@ export class StreamHub implements Feed, OnModuleInit {
   }
 
   /**
-   * Where a stream begins that this process did not know: at its head when nobody reads the feed. Otherwise where the
-   * feed left it, or at its first event; also when it has left again before it was noticed.
+   * The position at which a stream begins that this process did not know: its head when nobody reads the feed; otherwise where the
+   * feed left it, or where it joined, also when it has left again before it was noticed.
    */
   #startOf(row: StreamRow): number {
     if (!this.#groups.hasFeed || !this.#loaded) return row.head;
     const left = this.left.get(row.id)?.head;
-    // Who joined before what is published was learned before it; the heads may be known of longer.
+    // A stream that joined before the published events of the supervisor was known before them. Heads may be known further than that.
     const since = this.#supervisor?.position ?? Infinity;
     const isNew = row.joined_supervisor_seq >= since;
     const joined = isNew ? joinedSince({ joinedSeq: row.joined_seq, earlier: row.earlier }, since) : row.active ? row.joined_seq : row.head;
     return placeOf(row.ends, Math.max(left ?? joined, row.floor));
   }
 
-  /** A stream that left the feed is forgotten once what it still had to say has been published. */
+  /** Forgets a stream that has left the feed, once its last events were published. */
   #leave(s: StreamState): void {
     s.active = false;
     if (this.#groups.isHot(s) && s.position < s.head) return;
@@ -384,8 +388,8 @@ export class StreamHub implements Feed, OnModuleInit {
   }
 
   /**
-   * An id that names the supervisor's position promises every city that joined before it: who resumes there takes the
-   * others up at their heads. So the cities that joined before these events are learned before they are published.
+   * An id with a position of the supervisor covers every city that joined before it: a client that resumes there begins cities
+   * that the id does not name at their heads. So the cities that joined before these events have to be known before the events are published.
    */
   async #learnJoined(rows: readonly WireRow[]): Promise<void> {
     const supervisor = this.#supervisor;
@@ -415,7 +419,7 @@ export class StreamHub implements Feed, OnModuleInit {
       if (s === undefined || row.seq <= s.position) continue;
       if (row.seq !== s.position + 1) {
         if (await this.#hasBegunEpoch()) return;
-        // The log has dropped what this process had not read yet: it was cut off for as long as events are kept.
+        // Retention has dropped events that this process had not read yet: it was cut off for that long.
         this.log.error(
           { stream: s.name, position: s.position, seq: row.seq },
           'a reader met a gap in a stream; its streams are opened anew',
@@ -430,10 +434,10 @@ export class StreamHub implements Feed, OnModuleInit {
       }
     }
     for (const [s, head] of promised) {
-      // The hint promised more than there is; the poll knows better. What came while this was read is read next, and what was left out.
+      // Nothing came, though a hint promised it: the poll will know. Not when the head moved during the read, or the limit left events out.
       if (!more && !got.has(s.id) && s.head === head) s.head = s.position;
       if (s.position >= s.head) this.#dirty.delete(s);
-      // Meanwhile it may have left, and come back as another.
+      // Unless it has come back as another object meanwhile.
       if (!s.active && this.streams.get(s.id) === s) this.#leave(s);
     }
   }

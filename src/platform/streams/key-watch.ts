@@ -6,22 +6,22 @@ import { Signals } from './signals.js';
 import { onTicks } from '../time/ticks.js';
 
 const RECHECK_MS = 1_000;
-/** Keys that are asked for together: those of sessions share a statement, and 3,000 one after the other took longer than a look may. */
+/** Keys that are checked together. Tokens of sessions share a statement; 3,000 checked one after the other took longer than RECHECK_MS. */
 const AT_ONCE = 500;
 
 /** The topic of `Signals` under which keys are said to have changed. */
 export const KEYS_TOPIC = 'keys';
 
-/** What is answered to whoever asked with a key that has ended meanwhile. */
+/** The answer to a request whose key was revoked meanwhile. */
 export const keyEnded = (): ProblemError =>
   problem('unauthorized', 'the API key is not valid any more', { headers: { 'www-authenticate': 'Bearer' } });
 
-/** Asked again and again for the keys of what is open. */
+/** Checks whether a key is still good. */
 export abstract class KeyValidity {
   abstract stillValid(keyId: string): boolean | Promise<boolean>;
 }
 
-/** Ends what was begun with a key and goes on, streams and waiting reads, once the key is no longer good: when it is told so, and at the latest when it looks. */
+/** Ends streams and blocking reads once their key is no longer good: when a signal says so, and at the latest with the next check. */
 @Injectable()
 export class KeyWatch {
   readonly #open = new Map<string, Slots<() => void>>();
@@ -43,7 +43,7 @@ export class KeyWatch {
     });
   }
 
-  /** Calls `end` when the key is no longer good. Returns how to be forgotten. */
+  /** Calls `end` when the key is no longer good. Returns how to cancel that. */
   add(keyId: string | undefined, end: () => void): () => void {
     if (keyId === undefined) return () => undefined;
     let open = this.#open.get(keyId);
@@ -58,7 +58,7 @@ export class KeyWatch {
     };
   }
 
-  /** One look at a time: a database that is slow gets no more of them. What comes meanwhile is looked at once more. */
+  /** Runs one check at a time, so that a slow database gets no more of them. A call meanwhile has it repeated once. */
   async #recheck(): Promise<void> {
     this.#isDue = true;
     if (this.#isLooking) return;
@@ -76,7 +76,7 @@ export class KeyWatch {
   }
 
   async #check(keyId: string, open: Slots<() => void>): Promise<void> {
-    // A database that does not answer ends nothing: what is open has been let in.
+    // A database that does not answer ends no stream: these were let in.
     const valid = await Promise.resolve(this.keys.stillValid(keyId)).catch(() => true);
     if (!valid) for (const end of [...open]) end();
   }

@@ -2,21 +2,21 @@ import type { Channel } from './channel.js';
 
 /** A group is kept this long without subscribers: those that come back find its ring. */
 const LINGER_MS = 30_000;
-/** Of those who have to do with one stream. What is asked for is up to clients, and each group costs a little of every event. */
+/** Groups without subscribers that are kept of one stream. Clients choose their filters, and each group costs a little with every event. */
 export const MOST_IDLE = 64;
-/** However many they are: one that is being opened has no subscribers yet, and one that has lost them is soon asked for again. */
+/** All are kept for this long, however many: a new group has no subscribers yet, and one that has lost its own may soon be asked for again. */
 const SOON_MS = 5_000;
 
-/** A channel that is fed while somebody reads it, and for a while after. */
+/** A channel that is fed while it has subscribers, and for a while after. */
 export interface Lingering {
   readonly channel: Channel;
-  /** Since when nobody reads it, as it was last looked at. */
+  /** When it was first seen without subscribers. */
   idleSince: number | undefined;
 }
 
 /**
- * Looks at a group, every so often. True when it has been without subscribers for too long: then its channel takes
- * nobody any more, and the caller stops feeding it. @param now milliseconds since the epoch
+ * Called for a group on every tick. True when it has been without subscribers for too long: then its channel takes
+ * none any more, and the caller stops feeding it. @param now milliseconds since 1970
  */
 export function abandoned(group: Lingering, now: number): boolean {
   if (group.channel.size > 0) group.idleSince = undefined;
@@ -26,7 +26,7 @@ export function abandoned(group: Lingering, now: number): boolean {
   return true;
 }
 
-/** Looks at all groups that one stream has, of which only so many are kept without subscribers for longer than a moment: those that somebody has read last. */
+/** Drops abandoned groups of one stream. Of those without subscribers it keeps MOST_IDLE, which were read last. */
 export function forgetAbandoned(groups: Map<string, Lingering>, now: number): void {
   const idle: (readonly [string, number])[] = [];
   for (const [key, group] of groups) {

@@ -18,7 +18,7 @@ const NONCE_EVERY_MS = 5_000;
 const NONCE_WITHIN_MS = 2_000;
 const RETRY_MS = 200;
 const POLL_MS = 1_000;
-/** While LISTEN is down the poll is all there is. */
+/** While LISTEN is down, only the poll finds events. */
 const POLL_UNHEALTHY_MS = 50;
 
 /** Where the LISTEN connection goes. Provided by the root module, since the pool may stand behind a proxy that cannot LISTEN. */
@@ -77,12 +77,12 @@ export class HintListener {
     return this.#healthy;
   }
 
-  /** How long whoever is woken by hints may rest before looking for itself. */
+  /** How long a reader that is woken by hints may wait before it polls. */
   get pollMs(): number {
     return this.#healthy ? POLL_MS : POLL_UNHEALTHY_MS;
   }
 
-  /** Tells `events` from now on. The connection is made for the first who listens. */
+  /** Calls `events` from now on. The first listener has the connection made. */
   listen(events: ListenerEvents): void {
     this.#events.add(events);
     if (this.#running === undefined) this.#running = this.#run();
@@ -134,7 +134,7 @@ export class HintListener {
     await this.#answered(subscriber.listenTo(HINT_CHANNEL), subscriber);
   }
 
-  /** @throws Error when the server is lost, or does not answer in time: one that goes without a word never would */
+  /** @throws Error when the server is lost, or does not answer in time, as one that was cut off never would */
   async #answered(asked: Promise<unknown> | undefined, subscriber: Subscriber): Promise<void> {
     const over = new AbortController();
     const late = sleep(NONCE_WITHIN_MS, AbortSignal.any([over.signal, this.#broken(subscriber)])).then(() => {
@@ -186,7 +186,7 @@ export class HintListener {
     this.#healthy = healthy;
   }
 
-  /** A half-open connection never finishes closing, so nobody waits for it longer than a moment. */
+  /** Waits only briefly: a half-open connection never finishes closing. */
   async #discard(): Promise<void> {
     const subscriber = this.#subscriber;
     this.#subscriber = undefined;

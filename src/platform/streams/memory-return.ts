@@ -2,20 +2,20 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { MemoryReturn, QUIET } from '../health/memory-return.js';
 import { EventStreams } from './event-streams.js';
 
-/** What fewer leave behind is not worth a collection. */
+/** Streams that must have left: the garbage of fewer is not worth a collection. */
 const MANY = 500;
-/** Most of them have left when no more than this share is still open. */
+/** Share of the streams that may still be open. */
 const LEFT_OVER = 0.1;
 
 /**
- * When it is time to give back what streams have left behind: many of them have left, few are open, and the process has had
- * nothing else to do for two looks in a row.
+ * Decides when to collect the garbage of closed streams: many have left, few are open, and the process was idle in two looks
+ * in a row.
  */
 export class ManyHaveLeft {
   #most = 0;
   #isQuiet = false;
 
-  /** @param busy share of the time since the last look in which the event loop worked */
+  /** @param busy utilization of the event loop since the last look */
   look(open: number, busy: number): boolean {
     this.#most = Math.max(this.#most, open);
     const wasQuiet = this.#isQuiet;

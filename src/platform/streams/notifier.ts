@@ -9,16 +9,16 @@ import { AppLogger } from '../logging/logger.js';
 import { sleep } from '../time/clock.js';
 import { encodeHint, HINT_CHANNEL } from './hint.js';
 
-/** Share of the time that the event loop works, beyond which a process rests between two hints. */
+/** Utilization of the event loop above which a process pauses between two hints. */
 const BUSY = 0.5;
-/** So long at the least it has looked at that. */
+/** The shortest time over which utilization is measured. */
 const WINDOW_MS = 100;
-/** One hint after the other takes as much of the database as a tenth of what a busy process writes: of 350 a second, 80 are left. */
+/** That pause. Hints without it cost the database a tenth of what a busy process writes; with it 80 of 350 a second are left. */
 const REST_MS = 10;
 
 /**
  * Tells the other processes which streams this one has moved: one small NOTIFY in a transaction of its own,
- * after the commits it reports. At once when idle, one in flight, what changes meanwhile goes with the next; a busy process rests in between.
+ * after the commits it reports. An idle process sends at once. One is in flight; changes meanwhile go with the next. A busy process pauses in between.
  * A NOTIFY inside a writing transaction would serialise every commit of the database (13,637 writes/s become
  * 824). It is a hint: when it fails it is dropped, and readers find the events by polling.
  */
@@ -58,7 +58,7 @@ export class Notifier implements OnModuleInit {
 
   async #send(): Promise<void> {
     while (this.#pending.size > 0) {
-      // What has just begun to tell what a transaction has changed tells all of it, one after the other.
+      // Let the caller of `#mark` go on first: it may be telling what a transaction has changed, one piece after the other.
       await Promise.resolve();
       const payload = encodeHint(this.#pending);
       this.#pending.clear();
@@ -72,7 +72,7 @@ export class Notifier implements OnModuleInit {
       }
       if (this.#busy()) await sleep(REST_MS);
     }
-    // In the turn that has found nothing: what moves a moment later would wait for what moves after it.
+    // At once after the last look: a stream that moved later would otherwise wait for the next one to move.
     this.#sending = undefined;
   }
 

@@ -1,12 +1,12 @@
 import { LOG_RING, RING_SLACK } from './channel.js';
 
-/** What all rings may hold together; beyond it each of them gets shorter: to what is enough where there are few, else to its share. */
+/** Bytes of all rings together. Beyond it each ring is shortened, to its share or to ENOUGH_BYTES, whichever is less, and at most to half at once. */
 export const RINGS_BYTES = 64 << 20;
 const ENOUGH_BYTES = 256 * 1024;
-/** A few events: who has read them a moment ago is behind no other. */
+/** A few events, so that a subscriber that is hardly behind finds them in the ring. */
 const LEAST_BYTES = 4 * 1024;
 
-/** What each of so many rings may hold from now on, which may hold `bytes` until now and together hold `held`. */
+/** The new limit of each of `rings` rings, whose limit was `bytes` and which hold `held` bytes together. */
 export function ringShare(bytes: number, held: number, rings: number): number {
   if (held <= RINGS_BYTES) return Math.min(LOG_RING.bytes, bytes * 2);
   const share = RINGS_BYTES / RING_SLACK / Math.max(1, rings);

@@ -2,11 +2,11 @@ import { StreamExpired } from './channel.js';
 import type { StreamLogRepository } from './stream-log.repository.js';
 
 /**
- * Between events of some types there are gaps, so what retention has dropped does not show in what was read. Asked after each such read: the
- * log drops nothing that is above the floor.
+ * Checks that retention has dropped nothing from a read that was filtered by type. There a dropped event leaves no gap that would show. Called after the
+ * read, as the log drops nothing above the floor.
  *
  * @param read from which position each stream was read
- * @throws StreamExpired when the log begins after one of them
+ * @throws StreamExpired when the log now begins after one of them
  */
 export async function assertStillKept(
   repository: Pick<StreamLogRepository, 'byId'>,

@@ -4,24 +4,24 @@ import type { StreamLogRepository } from './stream-log.repository.js';
 
 /** A chain of small rows hangs on one full row; short, so that resolving an id reads little. */
 export const CHAIN_LENGTH = 64;
-/** What a position that is handed out may count from: one that is kept for a day yet, as a stored one is dropped after a day, with its chain. */
+/** Positions count only from a chain younger than this: a chain is dropped 25 hours after its beginning, and every position is to be good for a day. */
 export const STORED_BASE_MS = 60 * 60_000;
-/** Positions that were stored last are kept in mind, each with all its streams: readers of other cities have others. */
+/** Stored positions that are remembered, each with all its streams. Several, as readers of other cities have others. */
 const KEPT = 16;
-/** Beyond this a row of all streams is hardly longer. */
+/** Moved streams in a step of a chain: with more of them a row of all streams is hardly longer. */
 const STEP_MOST = 512;
 
-/** Rows of which each names what has moved since the one before. */
+/** A chain of rows: each names the streams that have moved since the one before. */
 interface Chain {
   readonly root: number;
   readonly at: number;
   readonly generation: number;
   steps: number;
-  /** The last of it; none while another is being stored, which alone may count from that. */
+  /** The last row. Undefined while the next one is being stored. */
   tip: Base | undefined;
 }
 
-/** What of a position differs from another one. Undefined where that is more than `most`, or the other has more streams: who counts from it names all of them. */
+/** The streams of a position that differ from another one. Undefined for more than `most`, or when the other has streams that this one has not. */
 function movedFrom(from: ReadonlyMap<number, number>, vector: ReadonlyMap<number, number>, most: number): [number, number][] | undefined {
   const moved: [number, number][] = [];
   for (const [id, seq] of vector) {
@@ -49,7 +49,7 @@ export class Base implements CheckpointBase {
   }
 }
 
-/** What is being stored. */
+/** A position that is being stored. */
 interface Storing {
   readonly seqs: ReadonlyMap<number, number>;
   readonly base: Promise<Base>;
@@ -70,12 +70,12 @@ export class StoredPositions {
   }
 
   /**
-   * One that counts from what is stored, or is being stored for somebody else, where no more than `most` streams differ from that. `last`: what the replay has
-   * counted from before.
+   * The position as one that counts from a stored one, or from one that is just being stored, if at most `most` streams differ from that. `last`: the base that
+   * the replay has counted from before.
    */
   near(vector: ReadonlyMap<number, number>, most: number, last?: CheckpointBase): OpaquePosition | Promise<OpaquePosition> | undefined {
     for (const base of this.#known(last)) {
-      // Each id of a replay walks over all that it is made with: only over what differs.
+      // Only the streams that differ: each id of a replay walks over all of them.
       const moved = movedFrom(base.seqs, vector, most);
       if (moved !== undefined) return new OpaquePosition(base, moved);
     }
@@ -87,8 +87,8 @@ export class StoredPositions {
   }
 
   /**
-   * A row names all streams, or those that have moved since the last row of a chain: a replay moves some with each of its parts. `whole` is told of one that
-   * names all, before it is stored.
+   * Stores a row of all streams, or of those that have moved since the last row of a chain, as a replay moves a few with each of its parts. `whole` is called before
+   * a row of all streams is stored.
    */
   async store(vector: ReadonlyMap<number, number>, last?: CheckpointBase, whole?: () => void): Promise<OpaquePosition> {
     const seqs = new Map(vector);
@@ -112,7 +112,7 @@ export class StoredPositions {
     return this.#root(seqs);
   }
 
-  /** Those among them that are kept for a day yet. */
+  /** Stored positions that are young enough to count from. */
   *#known(last: CheckpointBase | undefined): Generator<Base> {
     for (const base of last instanceof Base ? [last, ...this.#kept] : this.#kept)
       if (base.chain?.generation === this.#generation && Date.now() - base.chain.at < STORED_BASE_MS) yield base;
@@ -124,7 +124,7 @@ export class StoredPositions {
     return this.#keep({ root, at, generation, steps: 0, tip: undefined }, root, seqs);
   }
 
-  /** Whoever resolves a row of a chain reads all that were stored before it: no two are stored at once, and none after one that failed. */
+  /** A row of a chain is resolved by reading all rows before it. So no two are stored at once, and none after one that failed. */
   async #step(chain: Chain, moved: ReadonlyMap<number, number>, seqs: ReadonlyMap<number, number>): Promise<Base> {
     chain.tip = undefined;
     chain.steps++;
@@ -134,7 +134,7 @@ export class StoredPositions {
   async #keep(chain: Chain, id: number, seqs: ReadonlyMap<number, number>): Promise<Base> {
     const base = new Base(id, chain.root, seqs, await this.repository.seal(), chain);
     chain.tip = base;
-    // A primary that took over meanwhile may not have it.
+    // Not after `forget`: a primary that took over meanwhile may not have the row.
     if (chain.generation === this.#generation) this.#kept = [base, ...this.#kept].slice(0, KEPT);
     return base;
   }

@@ -46,11 +46,11 @@ export interface Range {
   readonly upto: number;
 }
 
-/** Events that are read whatever their length. */
+/** So few events are read without a size limit. */
 const FEW = 4;
-/** From the beginning of a chain. Every id counts from a chain that is younger than an hour, so it is good for a day. */
+/** Retention of a chain from its beginning. Ids count from a chain that is younger than an hour, so each is good for a day. */
 const CURSORS_KEPT = '25 hours';
-/** Chains that are dropped in one statement: each may have a row of all cities, and 64 of some. */
+/** Chains that one statement drops: each may have a row of all cities, and 64 rows of some. */
 const PURGED_AT_ONCE = 100;
 /** Streams that moved within this time are re-read by the poll; it must exceed the longest transaction. */
 const RECENT = '60 seconds';
@@ -68,12 +68,12 @@ function ofRanges(columns: RawBuilder<unknown>, typed: RawBuilder<unknown>): Raw
     ) e on true`;
 }
 
-/** So few that their bytes need no bound. To weigh them costs a third of a read of one event, which is what most reads are. */
+/** A read without a size limit. Computing sizes would cost a third of a read of one event, which most reads are. */
 function few(): RawBuilder<unknown> {
   return sql`${ofRanges(sql`e.stream_id as sid, e.seq, e.type, ${wireText({ workflow: true })} as text`, sql``)} order by e.ts, e.stream_id, e.seq`;
 }
 
-/** Those that are at most $5 bytes together. Texts are made only of what is sent. */
+/** A read of at most $5 bytes together. Only events that fit are made into text. */
 function tail(typed: RawBuilder<unknown>): RawBuilder<unknown> {
   const found = ofRanges(sql`e.*, ${wireBytes()} as bytes`, typed);
   const room = { rows: sql.lit(Number.MAX_SAFE_INTEGER), bytes: sql<number>`$5::bigint`, first: sql.lit(true) };
@@ -138,7 +138,7 @@ export class StreamLogRepository {
     return this.#streams('streams-joined', 'where joined_supervisor_seq >= $1', [supervisorSeq]);
   }
 
-  /** Up to `limit` of these that are no part of it any more; with `cities`, only those of these names. */
+  /** As `joinedSince`, but streams that have left the feed, up to `limit` of them; with `cities`, only those of these names. */
   async leftSince(supervisorSeq: number, limit: number, cities?: readonly string[]): Promise<StreamRow[]> {
     const where = 'where not active and joined_supervisor_seq >= $1 and ($2::text[] is null or name = any($2::text[])) limit $3';
     return this.#streams('streams-left', where, [supervisorSeq, cities ?? null, limit]);
@@ -148,14 +148,14 @@ export class StreamLogRepository {
     return this.#streams('streams-by-name', 'where name = any($1::text[])', [names]);
   }
 
-  /** A thousand clients that reconnect at once ask for the floors together, not a thousand times. */
+  /** Concurrent calls share a statement: a thousand clients that reconnect at once ask for the floors together. */
   async byId(ids: readonly number[]): Promise<StreamRow[]> {
     return this.#byId.read(ids);
   }
 
   /**
-   * The epoch that the log is in. Where this process has seen a later one, or another one of that number, the log has lost some of it: it
-   * begins the next one now, since a pooler connects without asking who has seen which.
+   * Notes the epoch that the log is in. If this process has seen a later one, or another one of that number, the log has lost events, and the next epoch is begun
+   * here: connections through a pooler do not check that when they are made.
    */
   async sawEpoch(seen: Epoch): Promise<void> {
     if (!this.pool.sawEpoch(seen)) await followLog(this.pool, this.pool);
@@ -168,7 +168,7 @@ export class StreamLogRepository {
     return (await this.pool.query<StreamRow>({ name, text, values })).rows;
   }
 
-  /** What the positions that any replica hands out are known by. Read once: a deployment's secret never changes. */
+  /** The seal by which replicas recognize positions that one of them has handed out. Read once: a deployment's secret never changes. */
   seal(): Promise<PositionSeal> {
     this.#seal ??= this.pool
       .query<{ secret: Buffer }>({ name: 'deployment-secret', text: 'select secret from deployment' })
@@ -206,7 +206,7 @@ export class StreamLogRepository {
 
   /**
    * Drops chains of stored cursors that began more than a day ago, up to `limit` at once, and says how many. A chain goes as a whole: one without its root
-   * would name some streams only, and who resumes there would be taken to the heads of the others. What other replicas are dropping is left to them.
+   * would name some streams only, and who resumes there would be taken to the heads of the others. Chains that another replica is dropping are left to it.
    */
   async purgeCursors(limit = PURGED_AT_ONCE): Promise<number> {
     const { rows } = await this.pool.query<{ n: number }>(

@@ -9,15 +9,15 @@ export const MAX_PENDING_BYTES = 256 * 1024;
 /** A subscriber that reads nothing for this long is closed; it resumes by id. */
 export const STALL_LIMIT_MS = 10_000;
 
-/** What a subscriber still needs from the log before the ring: events after `pos`, up to `upto`. */
+/** Events of a stream that a subscriber needs from the log before the ring: after `pos`, up to `upto`. */
 export interface Lag {
   pos: number;
   upto: number;
   /** Set for a stream that has left the feed: its name is needed to write the position. */
   readonly name?: string;
-  /** Where its log had epochs that ended, when it has left. */
+  /** The epoch ends of a stream that has left. */
   readonly ends?: EpochEnds;
-  /** Its ids go on to name it until all of the lag is done: before that they say that it is yet to be told of, as it joined and left meanwhile. */
+  /** Set for a stream that joined while the client was away: ids name it until all of the lag is done, even when it has left again and has no more events. */
   readonly stays?: boolean;
 }
 
@@ -28,14 +28,14 @@ export interface Lag {
 export class Subscriber {
   /** `behind` subscribers are fed by their own loop, `live` ones by the channel's sweep. */
   state: 'behind' | 'live' | 'closed' = 'behind';
-  /** What the ids of its replay count from, where that is stored. */
+  /** The stored base that the ids of its replay count from. */
   base: CheckpointBase | undefined;
   next = 0;
   lag: Map<number, Lag> | undefined;
   beatAt: number;
   #seenHanded = 0;
   #seenAt: number;
-  /** What the system may have held for the client then. */
+  /** Bytes that the kernel may have buffered for the client at `#seenAt`. */
   #held = 0;
   #wake: (() => void) | undefined;
 
@@ -53,7 +53,7 @@ export class Subscriber {
     socket.setTimeout(0);
     socket.setNoDelay(true);
     socket.on('drain', () => {
-      // No look is waited for: a snapshot is some megabytes.
+      // At once, without waiting for the next look: a snapshot has some megabytes.
       this.unsent?.settle();
       this.#wake?.();
     });
@@ -88,8 +88,8 @@ export class Subscriber {
   }
 
   /**
-   * True when bytes have waited for STALL_LIMIT_MS and the client took none of them. The system takes more only once a part of what it holds for the client
-   * is free, which may be a megabyte and more: a client may have as long for that as one that reads steadily takes.
+   * True when bytes have waited for STALL_LIMIT_MS and the client took none of them. The kernel takes more only once a part of its
+   * buffer is free, which may be a megabyte and more. So a client also has the time in which one that reads steadily would empty that.
    */
   stalled(now: number): boolean {
     const handed = handedBy(this.socket);
@@ -103,7 +103,7 @@ export class Subscriber {
     return now - this.#seenAt >= STALL_LIMIT_MS + this.#held / STEADY_BYTES_MS;
   }
 
-  /** Ends the stream cleanly: what is written still arrives, unless nobody reads it. From now on no channel looks whether somebody does. */
+  /** Ends the stream cleanly: what is written still arrives, unless the client does not read. No channel checks that from now on. */
   end(farewell: string): void {
     if (this.state === 'closed') return;
     this.socket.end(farewell);

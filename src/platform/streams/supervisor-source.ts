@@ -10,12 +10,12 @@ import { assertStillKept } from './still-kept.js';
 import type { StreamLogRepository, WireRow } from './stream-log.repository.js';
 import type { Lag, Subscriber } from './subscriber.js';
 
-/** A statement weighs all of them, so there are no more than mostly fit. */
+/** Limits of one read of a replay. The statement computes the size of every event, so the count is what usually fits into CHUNK_BYTES. */
 const CHUNK_EVENTS = 250;
 const CHUNK_STREAMS = 64;
-/** A subscriber's replay is its own: so much is read for each at once. */
+/** Held in memory for each subscriber: replays of the feed are not shared. */
 const CHUNK_BYTES = 256 * 1024;
-/** Beyond this many streams out of place a subscriber's ids count from a stored row of their own. */
+/** When more streams than this differ from the hub's place, a subscriber's ids count from a stored row of their own. */
 const ELSEWHERE_LIMIT = 48;
 
 /** Subscribers of the supervisor's feed with equal rights and filters. */
@@ -42,12 +42,12 @@ export class SupervisorSource implements ChannelSource {
     return this.#wants(row) ? this.scope.frame(row, () => this.currentId()) : undefined;
   }
 
-  /** The streams whose positions this group's ids name, in no order: only ids of few streams name them all. */
+  /** The streams that this group's ids cover, unordered. Composite ids name all of them, opaque ids only those that have moved. */
   get streams(): readonly FeedStream[] {
     return this.scope.streams;
   }
 
-  /** None for one that is far: its ids count from what has to be stored for them. */
+  /** Undefined for a subscriber that is far behind: its ids need a stored row. */
   replayId({ next, lag }: Subscriber): string | undefined {
     return lag === undefined || this.#isFar(lag) ? undefined : this.#position(this.#elsewhere(next, lag), lag).id();
   }
@@ -74,7 +74,7 @@ export class SupervisorSource implements ChannelSource {
     return this.scope.visible(row.city) && (this.#kinds === undefined || this.#kinds.has(row.type));
   }
 
-  /** Where a subscriber that has everything before ring index `next` stands, other than the hub's own place. */
+  /** The positions of a subscriber that has everything before ring index `next`, where they differ from the hub's place. */
   #elsewhere(next: number, lag: ReadonlyMap<number, Lag>): Map<number, number> {
     const elsewhere = new Map<number, number>();
     for (let i = next; i < this.channel.end; i++) {
@@ -91,7 +91,7 @@ export class SupervisorSource implements ChannelSource {
     return this.checkpoints.position(elsewhere, this.scope.inFeed) ?? this.#composite(elsewhere, lag);
   }
 
-  /** Whether ids of few streams would name many that have left: each frame would be as long as all their names. */
+  /** Whether composite ids would name many streams that have left: each frame would be as long as all their names. */
   #namesMany(lag: ReadonlyMap<number, Lag>): boolean {
     if (lag.size <= COMPOSITE_LIMIT || this.streams.length > COMPOSITE_LIMIT) return false;
     let left = 0;
@@ -148,7 +148,7 @@ export class SupervisorSource implements ChannelSource {
     const ranges = chosen.map(([streamId, l]) => ({ streamId, after: l.pos, upto: endAbove(this.#ends(streamId, l), l.pos, l.upto) }));
     const { rows, more } = await this.repository.read(ranges, limit, CHUNK_BYTES, this.types);
     if (this.types !== undefined) await assertStillKept(this.repository, ranges);
-    // Whoever is told of nothing has nothing stored.
+    // No row is stored for a chunk without a visible event.
     const own = this.#isFar(lag) && rows.some((row) => this.#wants(row)) ? await this.#own(s, lag) : undefined;
     if (s.lag !== lag) return undefined;
     const position = own ?? this.#position(this.#elsewhere(s.next, lag), lag);
@@ -166,7 +166,7 @@ export class SupervisorSource implements ChannelSource {
       const l = lag.get(range.streamId)!;
       const count = counts.get(range.streamId) ?? 0;
       if (more) {
-        // Some were left out for their length, perhaps all of this stream.
+        // The size limit left events out, perhaps all of this stream.
         if (!isBehind(l) && l.stays !== true) lag.delete(range.streamId);
         continue;
       }
@@ -183,7 +183,7 @@ export class SupervisorSource implements ChannelSource {
     for (const stream of this.streams) if (!vector.has(stream.id)) vector.set(stream.id, stream.position);
     for (const [id, { name, head }] of this.feed.left.lately()) if (this.scope.inFeed(name) && !vector.has(id)) vector.set(id, head);
     const own = await this.checkpoints.ofReplay(vector, CHUNK_STREAMS, s.base, s.keyId);
-    // The next part counts from this one. A stream that was closed meanwhile keeps nothing.
+    // The base of the next chunk's ids, unless the lag was replaced or ended meanwhile.
     if (s.lag === lag) s.base = own.base;
     return own;
   }

@@ -10,38 +10,40 @@ import { STEADY_BYTES_MS } from './handed.js';
 import { HeldMemory, Unsent } from './unsent.js';
 
 const MOST_BYTES = 256 << 20;
-/** Of the memory of the machine, or of the container, for all processes that answer there. */
+/** Share of the memory of the machine, or of the container, for all API processes there. */
 const SHARE = 1 / 8;
 const LOOK_MS = 500;
-/** Connections stand still for so long. */
+/** How long a connection may stand still beyond what the kernel's buffer explains. */
 const PAUSE_MS = 5_000;
-/** To close a stream for less is no use. */
+/** Closing a stream with a smaller share frees too little. */
 const LEAST_BYTES = 4 * 1024;
 /** Streams that one look closes: each takes 40 to 100 µs. */
 const CUTS = 500;
-/** A look weighs so many parts of streams, then the rest has its turn at the next: a part takes some 0.1 µs. */
+/** Parts of streams whose shares one look computes; the rest comes with the next look. A part takes some 0.1 µs. */
 const PARTS = 200_000;
+/** Between two log lines about closed streams. */
 const LOG_MS = 10_000;
 
-/** What a process may have unsent of which so many share the memory. */
+/** The limit of one of `processes` processes that share `memory` bytes. */
 export function mostUnsent(memory: number, processes: number): number {
   return Math.min(MOST_BYTES, (SHARE * memory) / processes);
 }
 
 /**
- * What all streams of this process have unsent has a limit. Above it streams are closed whose clients have read less than a steady one for longer than
- * what the system holds for them explains, and which have a part of their own in it. At twice the limit any are. Those of the key or city whose share is
- * the largest come first, and of those whoever is the furthest behind; who frees nothing comes last. Their clients resume by id. Nobody else waits for it, or is refused.
+ * Limits the unsent bytes of all streams of this process. Above the limit it closes streams with a share of at least LEAST_BYTES whose clients have read more slowly
+ * than a steady one, for longer than the kernel's buffer explains. At twice the limit it closes any. The key or city with the largest share comes
+ * first, and of its streams the one that is furthest behind; streams that free nothing come last. Their clients resume by id. No other client waits or is
+ * refused.
  */
 @Injectable()
 export class UnsentLimit {
-  /** Tests have less. */
+  /** Lower in tests. */
   most: number;
   readonly #memory = new HeldMemory();
   readonly #waiting = new Set<Unsent>();
   readonly #closed: Counter;
   #looking: NodeJS.Timeout | undefined;
-  /** Since the last line of the log. */
+  /** Streams closed since the last log line, and whose the last was. */
   #cut = 0;
   #whose = '';
   #loggedAt = -Infinity;
@@ -77,7 +79,7 @@ export class UnsentLimit {
     });
   }
 
-  /** @param now milliseconds, as of any clock that goes on steadily */
+  /** @param now milliseconds of a monotonic clock */
   look(now: number): void {
     for (const unsent of this.#waiting) {
       unsent.look(now);
@@ -104,7 +106,7 @@ export class UnsentLimit {
       }
     };
     down(this.most, ({ ahead, share }) => ahead < -PAUSE_MS * STEADY_BYTES_MS && share >= LEAST_BYTES);
-    // At the first look nobody has taken anything yet.
+    // Not at the first look at a stream, before its client could take anything.
     down(2 * this.most, ({ waitedMs }) => waitedMs > 0);
     this.#cut += cut;
     this.#closed.inc(cut);
@@ -136,7 +138,7 @@ export class UnsentLimit {
     return [...inTurn.filter(frees), ...inTurn.filter((unsent) => !frees(unsent))];
   }
 
-  /** One line for however many. */
+  /** Writes one log line, for however many streams. */
   #tell(now: number): void {
     this.log.warn(
       { streams: this.#cut, last_of: this.#whose, unsent_bytes: this.bytes },

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { handedBy, MAX_HELD_BYTES, STEADY_BYTES_MS } from './handed.js';
 
-/** Memory that is kept for what was written. What many streams were written is there once, and so is a page of which each has a part. */
+/** Counts the memory of unsent bytes. A buffer that was written to many streams counts once, and so does a page of which each stream has a part. */
 export class HeldMemory {
   readonly #holders = new Map<ArrayBufferLike, number>();
   #bytes = 0;
@@ -11,7 +11,7 @@ export class HeldMemory {
     return this.#bytes;
   }
 
-  /** @param isOwn whether it is there for one stream alone */
+  /** @param isOwn whether the memory is used by one stream alone */
   add(part: Buffer | string, isOwn: boolean): void {
     if (isOwn || typeof part === 'string') return void (this.#bytes += part.length);
     const holders = this.#holders.get(part.buffer) ?? 0;
@@ -19,7 +19,7 @@ export class HeldMemory {
     this.#holders.set(part.buffer, holders + 1);
   }
 
-  /** What one of those for whom it is there has of it. */
+  /** The share of one of the streams that use it. */
   share(part: Buffer | string, isOwn: boolean): number {
     return isOwn || typeof part === 'string' ? part.length : part.buffer.byteLength / this.#holders.get(part.buffer)!;
   }
@@ -33,16 +33,16 @@ export class HeldMemory {
   }
 }
 
-/** While it does something else for longer, this process sees no client take anything. */
+/** Longer pauses between two looks do not count as waiting: a busy process sees no client take anything. */
 const SEEN_MS = 1_000;
 
-/** What was written for one stream and its socket still has. */
+/** The bytes of one stream that its socket still has. */
 export class Unsent {
   readonly #parts: (Buffer | string)[] = [];
   /** TLS copies what it has under way, for each stream: all counts as copied, which is as much as it can be. */
   readonly #isOwn: boolean;
   #bytes = 0;
-  /** Since it has had something unsent. */
+  /** It had unsent bytes at the last look. */
   #waits = false;
   #waitedMs = 0;
   #ahead = 0;
@@ -52,7 +52,7 @@ export class Unsent {
 
   constructor(
     readonly socket: Socket,
-    /** The key or the city whose stream it is. */
+    /** The key or the city that the stream counts for. */
     readonly owner: string,
     private readonly memory: HeldMemory,
     private readonly begins: (unsent: Unsent) => void,
@@ -72,17 +72,17 @@ export class Unsent {
     return this.#ahead;
   }
 
-  /** For how long it has been seen to have something unsent. */
+  /** For how long it was seen to have unsent bytes. */
   get waitedMs(): number {
     return this.#waitedMs;
   }
 
-  /** What is there for it alone, and its part of what is there for others as well. */
+  /** The memory of this stream alone, and its part of memory that others use as well. */
   get share(): number {
     return this.#share;
   }
 
-  /** For what the socket did not hand on at once. */
+  /** Adds bytes that the socket did not hand on at once. */
   add(part: Buffer | string): void {
     if (this.#parts.length === 0) this.begins(this);
     this.#parts.push(part);
@@ -91,7 +91,7 @@ export class Unsent {
     this.settle();
   }
 
-  /** Lets go of what the socket has handed on meanwhile. */
+  /** Removes the bytes that the socket has handed on meanwhile. */
   settle(): void {
     const left = this.socket.destroyed ? 0 : this.socket.writableLength;
     let gone = 0;
@@ -119,7 +119,7 @@ export class Unsent {
     this.#lookedAt = now;
   }
 
-  /** Finds its share anew. @returns of how many parts that was */
+  /** Computes its share anew. @returns the number of parts that took */
   weigh(): number {
     this.#share = 0;
     for (const part of this.#parts) this.#share += this.memory.share(part, this.#isOwn);
