@@ -4,33 +4,33 @@ import { databaseWaits } from '../turns/database-waits.js';
 import { workFor } from '../turns/working.js';
 
 export interface GatheringLimits {
-  /** Keys of one statement. */
+  /** Keys of one statement at most. */
   readonly most?: number;
-  /** Statements at once. */
+  /** Statements in flight at most. */
   readonly lanes?: number;
 }
 
 const MOST = 500;
 const MOST_WAITING = 10_000;
-/** Fewer are not worth a statement beside the one under way: with 32 callers two small ones took a fifth more of the processor than one. */
+/** Fewer keys are not worth a second statement in flight: with 32 callers two small statements took a fifth more CPU than one. */
 const LEAST_BESIDE = 32;
-/** So long they wait for the one under way. */
+/** How long such keys wait for the statement in flight. */
 const PATIENCE_MS = 2;
 
 /**
- * Reads rows by a key: one statement for all who ask in one turn of the event loop, and while the one before it is under way, on a connection of
- * the process's own. It is for rows that cost all callers alike and little, so that nobody has to take turns: those of callers who are not known
- * yet, and those that nearly every request reads. Every answer was read after its question.
+ * Reads rows by a key. Calls of one turn of the event loop share a statement, and so do calls while a statement is in flight. It uses a connection of
+ * the process, without turns, so it is for rows that cost all callers little and alike: rows read before the caller is known, and
+ * rows that nearly every request reads. Every answer was read after its call.
  *
- * The statement is prepared. It takes its keys as `(select $1::text[])`, so that how many there are is no matter for its plan: the planner counts
- * those of a bare parameter, finds that it knows better each time, and plans anew, which took half a millisecond for a bead.
+ * The statement is prepared, and has to take its keys as `(select $1::text[])`. With a bare parameter the planner would count the keys and plan anew for each
+ * call, which took half a millisecond for a bead.
  */
 export class GatheredReads<Key extends string | number, Row> {
   #waiting = new Map<Key, PromiseWithResolvers<Row | undefined>>();
   readonly #most: number;
   readonly #lanes: number;
   #reading = 0;
-  /** One of them has begun and not looked yet: it takes what is asked until then. */
+  /** A lane has begun and not taken its keys yet: it will take all keys that are asked until then. */
   #looking = false;
   #patience: NodeJS.Timeout | undefined;
 
@@ -72,7 +72,7 @@ export class GatheredReads<Key extends string | number, Row> {
   async #readAll(): Promise<void> {
     for (let first = true; first || this.#waiting.size >= LEAST_BESIDE || (this.#reading === 1 && this.#waiting.size > 0); first = false) {
       this.#looking = true;
-      // Questions of one turn of the event loop, those of callers who have just been answered among them, share a statement.
+      // Calls of one turn of the event loop share a statement, also those of callers that have just been answered.
       await new Promise((resolve) => setImmediate(resolve));
       this.#looking = false;
       await this.#readNext();
@@ -86,7 +86,7 @@ export class GatheredReads<Key extends string | number, Row> {
 
   async #readNext(): Promise<void> {
     const batch = this.#next();
-    if (batch.length === 0) return; // the other one has them
+    if (batch.length === 0) return; // another lane has taken them
     try {
       const rows = new Map(await this.load(batch.map(([key]) => key)));
       for (const [key, { resolve }] of batch) resolve(rows.get(key));
@@ -95,11 +95,11 @@ export class GatheredReads<Key extends string | number, Row> {
     }
   }
 
-  /** Those that have waited longest. */
+  /** The keys that have waited longest. */
   #next(): [Key, PromiseWithResolvers<Row | undefined>][] {
     const all = this.#waiting;
     if (all.size <= this.#most) {
-      // A table that lives long keeps what it had: see `Slots`.
+      // A new map, since a long-lived one keeps deleted entries: see `Slots`.
       this.#waiting = new Map();
       return [...all];
     }

@@ -8,9 +8,9 @@ import { isAnswer, isRetryable } from './pg-errors.js';
 
 const MAX_ITEMS = 500;
 const MAX_BYTES = 4 << 20;
-/** Fewer are not worth a transaction while another is in flight: to begin one costs as much as six of them. */
+/** Fewer items are not worth a second transaction in flight: beginning one costs as much as six items. */
 const LEAST_SHARE = 8;
-/** So long they wait for more of them, or for the one in flight to end. */
+/** How long such items wait for more of them, or for the transaction in flight. */
 const GATHER_MS = 3;
 /** Waiting items of one key beyond which new ones are refused; about two seconds' worth. */
 const MAX_WAITING = 10_000;
@@ -23,54 +23,54 @@ interface Waiting<R, I> {
   readonly reject: (error: unknown) => void;
 }
 
-/** What waits for a key, and who is being committed for it. */
+/** The items that wait for a key, and the lanes that commit for it. */
 interface Line<R, I> {
   waiting: Waiting<R, I>[];
   /** Numbers of the lanes that work. */
   readonly lanes: Set<number>;
-  /** One of them has begun and not looked yet: it takes what is enqueued until then. */
+  /** A lane has begun and not taken its items yet: it will take all that are enqueued until then. */
   looking: boolean;
-  /** Begins a lane with however few there are. */
+  /** Timer that begins a lane with however few items there are. */
   gathering: NodeJS.Timeout | undefined;
-  /** Owners of what is in flight. */
+  /** Owners of items in flight. */
   readonly busy: Set<string>;
 }
 
 /**
- * Combines the concurrent writes of this process into one transaction a key (a city's name, or what cities share), so that
- * a city is not bound by one flush a write. One flush is in flight a key, or one a lane of it; what arrives meanwhile goes with the next. Nobody is
- * answered before the commit, and a city has one batch at once, so that no other waits for more than one of it. An item that cannot
- * be stored fails alone.
+ * Group commit: combines the concurrent writes of this process into one transaction for each key (a city's name, or a key that cities share), so that
+ * a city is not limited by one flush for each write. Each key, or each lane of it, has one flush in flight; items that arrive meanwhile go with the next. Callers are
+ * answered after the commit. An owner has one batch at a time, so that no other waits for more than one of its batches. An item that
+ * cannot be stored fails alone.
  */
 export abstract class GroupCommitter<R, I = string> {
   readonly #lines = new Map<string, Line<R, I>>();
 
   /**
-   * Commits the items in one transaction; one result an item, in order. It stores the records of those
-   * that have an effect with them: `records` is for `auditInsert`.
+   * Commits the items in one transaction, and returns one result for each, in order. It also stores the audit
+   * records of items that have an effect: `records` is for `auditInsert`.
    */
   protected abstract flush(key: string, items: readonly I[], records: string): Promise<readonly R[]>;
 
-  /** Whether an item has had an effect, and so has its record. */
+  /** Whether an item has had an effect, so that its audit record was stored. */
   protected abstract hadEffect(result: R): boolean;
 
-  /** What a client reads about one item, such as `event`. */
+  /** The word for an item in messages to clients, such as `event`. */
   protected abstract readonly noun: string;
 
-  /** What makes a repetition safe, in the words of an answer. */
+  /** How a client can repeat an item safely, in words for messages. */
   protected readonly repeatable: string = 'with an Idempotency-Key';
 
-  /** Flushes of a key that are in flight at once, each of other owners. */
+  /** How many flushes of a key may be in flight at once, each of other owners. */
   protected lanesOf(_key: string): number {
     return 1;
   }
 
-  /** Whose an item is: where a batch cannot have all, each that shares its key gets a place of it in turn. */
+  /** The owner of an item. When a batch cannot hold all items of a key, its owners get places in it in turn. */
   protected ownerOf(_item: I): string {
     return '';
   }
 
-  /** Something waits, or is being committed, for the key. */
+  /** Whether items of the key wait or are being committed. */
   protected isBusy(key: string): boolean {
     return this.#lines.has(key);
   }
@@ -91,7 +91,7 @@ export abstract class GroupCommitter<R, I = string> {
     });
   }
 
-  /** Begins another lane, if there may be one and there is enough for it. */
+  /** Begins another lane, if one is allowed and there are enough items for it. */
   #work(key: string, line: Line<R, I>): void {
     if (line.looking || line.lanes.size >= this.lanesOf(key)) return;
     if (line.lanes.size === 0 || this.#isEnough(line)) this.#begin(key, line, false);
@@ -102,14 +102,14 @@ export abstract class GroupCommitter<R, I = string> {
     return this.#hasFree(line, LEAST_SHARE);
   }
 
-  /** Whether so many that wait belong to nobody who is being committed. */
+  /** Whether at least `count` waiting items belong to owners that are not being committed. */
   #hasFree({ waiting, busy }: Line<R, I>, count: number): boolean {
     if (busy.size === 0 || waiting.length < count) return waiting.length >= count;
     let free = 0;
     return waiting.some((one) => !busy.has(this.ownerOf(one.item)) && ++free === count);
   }
 
-  /** Who belongs to somebody who is being committed is taken by his lane, and needs no other. */
+  /** Begins a lane later for a few items. Items of an owner that is being committed are left to its lane. */
   #gather(key: string, line: Line<R, I>): void {
     if (line.gathering !== undefined || !this.#hasFree(line, 1)) return;
     line.gathering = setTimeout(() => {
@@ -123,12 +123,12 @@ export abstract class GroupCommitter<R, I = string> {
     while (line.lanes.has(lane)) lane++;
     line.lanes.add(lane);
     line.looking = true;
-    // It goes on for others.
+    // Without the context of this caller: the lane goes on for others.
     const party = lane === 0 ? key : `${key} ${lane}`;
     void within(undefined, () => onBehalfOf(undefined, () => batching(party, this.noun, () => this.#flushAll(key, line, lane, withFew))));
   }
 
-  /** Runs while there is enough for its lane, or anything and nothing else in flight. */
+  /** Flushes while there are enough items for a lane, or any items and no other lane. */
   async #flushAll(key: string, line: Line<R, I>, lane: number, withFew: boolean): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve)); // requests of one turn of the event loop share a batch
     line.looking = false;
@@ -162,7 +162,7 @@ export abstract class GroupCommitter<R, I = string> {
           one.resolve(results[i]!);
         });
       },
-      // Smaller ones would find no connection either.
+      // After these errors smaller batches would fail as well.
       (error) => isRetryable(error) || error instanceof ProblemError,
       (one, error) => one.reject(this.toAnswer(error)),
     );
@@ -181,8 +181,8 @@ export abstract class GroupCommitter<R, I = string> {
 }
 
 /**
- * As much as a batch holds, of each owner in turn; each owner's in their order. What is left keeps its order as well, and so does what
- * belongs to somebody who is being committed: his lane takes it afterwards. Where there are `lanes` for it, each takes a share.
+ * Takes a batch out of the line: one item of each owner in turn, each owner's in their order. The other items keep their order. Items of an owner that is being
+ * committed stay for its lane. With several `lanes` each takes a share.
  */
 function take<R, I>(line: Line<R, I>, ownerOf: (one: Waiting<R, I>) => string, lanes: number): Waiting<R, I>[] {
   const { waiting, busy } = line;
@@ -207,7 +207,7 @@ function take<R, I>(line: Line<R, I>, ownerOf: (one: Waiting<R, I>) => string, l
   return [...batch];
 }
 
-/** As many as it takes to have `share` items, each with all of his: nobody has two lanes. */
+/** The first owners that have `share` items together, each with all of its items, so that no owner is in two lanes. */
 function firstOwners<T>(owned: T[][], share: number): T[][] {
   let count = 0;
   const last = owned.findIndex((own) => (count += own.length) >= share);

@@ -5,32 +5,32 @@ import type { DatabaseServers } from './servers.js';
 
 export interface HangingTimings {
   readonly lookMs: number;
-  /** Looks without a byte before the server is asked. In looks, not in time: of a process that was held up itself only one has passed. */
+  /** Looks without a received byte before the server is asked. Counted in looks, not in time: a process that was held up itself has looked only once. */
   readonly quietLooks: number;
-  /** For each half of the question: to get a connection, and to have its answer. */
+  /** Time limit for each half of the question: to connect, and to get the answer. */
   readonly askMs: number;
 }
 
 export const HANGING: HangingTimings = { lookMs: 1_000, quietLooks: 3, askMs: 5_000 };
 
-/** What the driver has of a connection and its types do not say. */
+/** Members of the driver's client that its types do not have. */
 type Client = pg.Client & { readonly readyForQuery?: boolean; readonly processID: number | null };
 
 interface Seen {
   bytes: number;
   quiet: number;
-  /** Whether the server has said that it does not work for it. */
+  /** The server has said once that it does no work for this connection. */
   isIdle: boolean;
 }
 
-/** What keeps this process from asking says nothing about the server. */
+/** Errors of this host, which say nothing about the server. */
 const OWN_TROUBLE = new Set(['EMFILE', 'ENFILE', 'ENOTFOUND', 'EAI_AGAIN']);
 
 /**
- * Notices connections on which no answer will come: of a server that has lost its power, or that is frozen, and of a way that was lost, nothing
- * arrives that says so, and TCP repeats itself for a quarter of an hour. A statement may take long, so no clock decides. When nothing has come for
- * some seconds the server is asked over a connection of its own. If it does not answer, all connections to it are given up on which nothing has
- * come since. If it answers that it does no work for one, and says so again, this one is.
+ * Closes connections on which no answer will come. When a server loses its power or freezes, or the network fails, nothing arrives that says so, and TCP
+ * retransmits for a quarter of an hour. A statement may take long, so a time limit cannot decide. When nothing has come for some seconds, the server is
+ * asked over a new connection. If it does not answer, all connections to it on which nothing has come since are closed. If it answers twice that it
+ * does no work for one of them, only that one is closed.
  */
 export class HangingConnections {
   readonly #seen = new Map<Client, Seen>();
@@ -52,7 +52,7 @@ export class HangingConnections {
     class Watched extends base {
       constructor(config?: string | pg.ClientConfig) {
         super(config);
-        // Whoever has it hears of its end by what he asks. Between two questions nobody may listen, and its `error` would end the process.
+        // Queries report the end of their connection. Between two queries nobody may listen, and an `error` without a listener ends the process.
         this.on('error', () => undefined);
         this.once('connect', () => add(this as unknown as Client));
         this.once('end', () => remove(this as unknown as Client));
@@ -89,7 +89,7 @@ export class HangingConnections {
     const there = [...this.#seen.keys()].filter((client) => client.host === host && client.port === port);
     const before = new Map(there.map((client) => [client, bytesOf(client)]));
     const working = await this.#ask(host, port, there);
-    // What has come meanwhile is read first.
+    // Lets bytes that have come meanwhile be read first.
     await sleep(this.timings.lookMs);
     if (working === undefined) this.servers.forget();
     for (const client of there) {
@@ -102,7 +102,7 @@ export class HangingConnections {
     }
   }
 
-  /** For which of these the server works; undefined when it does not answer. */
+  /** Backends of these clients that the server works for; undefined when it does not answer. */
   async #ask(host: string, port: number, clients: readonly Client[]): Promise<ReadonlySet<number> | undefined> {
     const { askMs } = this.timings;
     const client = new pg.Client({
@@ -122,7 +122,7 @@ export class HangingConnections {
       );
       return new Set(rows.map(({ pid }) => pid));
     } catch (error) {
-      // Whatever it says, it is there.
+      // A server that answers with an error is there; an error of this host tells nothing: all count as working.
       const isUnknown = error instanceof pg.DatabaseError || OWN_TROUBLE.has((error as NodeJS.ErrnoException).code ?? '');
       return isUnknown ? new Set(clients.map(({ processID }) => processID!)) : undefined;
     } finally {

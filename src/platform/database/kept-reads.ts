@@ -1,40 +1,39 @@
 import { GatheredReads, type GatheringLimits } from './gathered-reads.js';
 
-/** What is told of a row each time it is asked for. `version` is null for what must not be kept. */
+/** A row with its version; null for a row that must not be cached. */
 export interface Versioned {
   readonly version: string | null;
 }
 
 export interface KeptReadsSource<Key, Row, Seen> {
-  /** The version that each row has, and what else of it changes without the row. Takes a fraction of `whole`. */
+  /** Reads the version of each row, and members that change without the row. Costs a fraction of `whole`. */
   readonly seen: (keys: readonly Key[]) => Promise<readonly (readonly [Key, Seen])[]>;
   readonly whole: (keys: readonly Key[]) => Promise<readonly (readonly [Key, Row])[]>;
-  /** About how many bytes a kept row takes. */
+  /** About how many bytes a cached row takes. */
   readonly bytes: (row: Row) => number;
 }
 
 const MOST_BYTES = 8_388_608;
-/** So long a row is kept at most, however often it is asked for, and half as long where there is room. */
+/** A row is cached for this long at most, and for half of it at least while there is room. */
 const KEPT_MS = 120_000;
 
 /**
- * SQL of a version of a row that has `updated_at`: another one after each transaction that has written it, and after each start of a server,
- * since one that takes over may give numbers of transactions once more.
+ * SQL of the version of a row that has `updated_at`. It changes with each transaction that writes the row, and with each start of a server, since a server
+ * that takes over may use the same transaction ids again.
  */
 export function versionText(alias: string): string {
   return `hash_record_extended(row(${alias}.xmin, ${alias}.updated_at, pg_postmaster_start_time()), 0)::text`;
 }
 
 /**
- * Gathered reads of rows that many ask for again before they change: who polls a bead or a session. What was read is kept, and each time the
- * database is asked which version counts. So each answer is of one snapshot that is younger than its question, as without keeping: either all of it
- * was read then, or what was kept is what would have been read. Making the JSON of a bead, or sending and parsing the sixty columns of a session,
- * took most of the time.
+ * A cache of gathered reads, for rows that clients poll, such as a bead or a session. Each call asks the database for the version of the row, and uses the cached
+ * row only if that is the same. So each answer is what a read after the call would have given, as without a cache. It saves making the JSON of a bead, and
+ * sending and parsing the sixty columns of a session, which took most of the time.
  */
 export class KeptReads<Key extends string | number, Row extends Versioned, Seen extends Versioned> {
   readonly #whole: GatheredReads<Key, Row>;
   readonly #seen: GatheredReads<Key, Seen>;
-  /** Two halves by age: the older one goes when the younger one is full or has had its time. */
+  /** Two generations: the old one is dropped when the young one is full or has reached its age. */
   #young = new Map<Key, Row>();
   #old = new Map<Key, Row>();
   #bytes = 0;
@@ -78,7 +77,7 @@ export class KeptReads<Key extends string | number, Row extends Versioned, Seen 
   }
 
   #keep(key: Key, row: Row | undefined): void {
-    // All who have asked for it together come here.
+    // Callers that shared the read all come here.
     if (row !== undefined && this.#young.get(key) === row) return;
     this.#old.delete(key);
     if (row === undefined || row.version === null) return void this.#young.delete(key);

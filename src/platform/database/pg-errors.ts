@@ -33,7 +33,7 @@ export function ofCommit(error: unknown): unknown {
   return isRetryable(error) && !isAnswer(error) ? new CommitUnknown(error) : error;
 }
 
-/** Who is answered by the server knows that nothing was done. A pooler says, as if it were the server (08), that its way there was lost. */
+/** Whether the server itself has answered, so that nothing was done. Not for class 08: a pooler reports a lost connection with that, as if it were the server. */
 export function isAnswer(error: unknown): boolean {
   return error instanceof Error && 'severity' in error && codeOf(error)?.startsWith('08') !== true;
 }
@@ -43,17 +43,17 @@ function codeOf(error: unknown): string | undefined {
   return typeof error.code === 'string' ? error.code : undefined;
 }
 
-/** Somebody else has what was wanted, or both wait for each other: it was taken back. */
+/** Whether a transaction was rolled back for a lock that others hold, or a deadlock. */
 export function isHeldByOthers(error: unknown): boolean {
   return ['40P01', '55P03'].includes(codeOf(error) ?? '');
 }
 
-/** The same, also where what ends it is how long a statement may take. */
+/** The same, or a statement that took longer than it may. */
 export function isBlocked(error: unknown): boolean {
   return isHeldByOthers(error) || isTooSlow(error);
 }
 
-/** It took longer than its statement may. */
+/** Whether a statement took longer than it may. */
 export function isTooSlow(error: unknown): boolean {
   return codeOf(error) === '57014';
 }

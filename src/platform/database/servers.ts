@@ -3,16 +3,16 @@ import { addressesOf } from '../config/database-address.js';
 import { sleep } from '../time/clock.js';
 
 const ASK_MS = 2_000;
-/** For who waits for a connection: while a standby is being promoted none takes writes. */
+/** How long a connection waits for a primary: while a standby is being promoted no server takes writes. */
 const WAIT_MS = 3_000;
 const PAUSE_MS = 200;
-/** For the other hosts, once one takes writes. */
+/** How long the other hosts have to answer, once one takes writes. */
 const GRACE_MS = 250;
 
 /**
- * The servers that an address names, and which of them takes writes now. Asked of one host it is that one, at once. Of several, each is
- * asked whether it is a standby, and the first that is none counts until a connection to it fails; of two that both take writes, the
- * one that was promoted later, since the other one is what was taken over from.
+ * The servers that an address names, and which of them is the primary. A single host is it, without being asked. Of several, each is asked whether it is a
+ * standby, and the one that is not counts until a connection to it fails. If two take writes, the one that was promoted later counts: the other is the former
+ * primary.
  */
 export class DatabaseServers {
   readonly addresses: readonly string[];
@@ -39,7 +39,7 @@ export class DatabaseServers {
     return this.#looking;
   }
 
-  /** A connection to this address failed, or it does not take writes: the next who asks has all of them looked at. */
+  /** A connection to this address failed, or it takes no writes: the next call of `current` asks all servers. */
   failed(address: string): void {
     if (this.#found === address) this.#found = undefined;
   }
@@ -58,10 +58,10 @@ export class DatabaseServers {
   }
 }
 
-/** What a server says that cannot be used yet (`cannot_connect_now`): callers are told to come again. */
+/** An error with the code of a server that cannot be used yet (`cannot_connect_now`): clients are told to try again. */
 export const noPrimary = (message: string): Error => Object.assign(new Error(message), { code: '57P03' });
 
-/** Of those that take writes the one that was promoted last. Once one has answered the others have a moment for it. */
+/** Of the servers that take writes the one that was promoted last. Once one has answered, the others have GRACE_MS. */
 async function newest(addresses: readonly string[]): Promise<string | undefined> {
   const over = new AbortController();
   let best = { address: undefined as string | undefined, timeline: 0 };
@@ -102,7 +102,7 @@ const portOf = ({ port }: URL): number => Number(port || 5432);
 
 const known = new Map<string, DatabaseServers>();
 
-/** One for all connections of the process to an address: what one of them finds out the others know. */
+/** Shared by all connections of the process to an address, so that a failover is found out once. */
 export function serversOf(url: string): DatabaseServers {
   let servers = known.get(url);
   if (servers === undefined) {
@@ -114,7 +114,7 @@ export function serversOf(url: string): DatabaseServers {
 
 type Connected = (error: Error | null) => void;
 
-/** A client that goes to the server that takes writes when it connects. */
+/** A client that connects to the present primary. */
 export function clientOf(servers: DatabaseServers, base = pg.Client): typeof pg.Client {
   class ClientOfMany extends base {
     override connect(): Promise<this>;

@@ -6,21 +6,21 @@ import { Usage } from '../turns/usage.js';
 import { workingNow, type Working } from '../turns/working.js';
 
 export const DEFAULT_POOL_SIZE = 16;
-/** To get a connection, unless the address says otherwise. */
+/** Time limit for getting a connection, unless the address has one. */
 export const CONNECT_MS = 5_000;
 
 /** An epoch of the log. Two that begin with the same data, one of which is lost, have the same number: they differ by their ids. */
 export interface Epoch {
   readonly epoch: number;
-  /** Null where only the number is known. */
+  /** Null when only the number is known. */
   readonly id: string | null;
 }
 
 type Callback = (error: Error | undefined, client: pg.PoolClient | undefined, done: (release?: unknown) => void) => void;
 
 /**
- * Of a pool's connections requests, what they write and batches have three quarters at the most, so that the process's own work finds one. A city alone has half
- * of them; one that wants many beside others has `beside`, so that what it asks of the database is answered before it asks for more.
+ * Requests, their writes and batches have three quarters of a pool's connections at most, so that the process's own work finds one. A city that is alone has
+ * half of them; one that wants many beside others has `beside`, so that its statements are answered before it sends more.
  */
 function connectionLimits(max = DEFAULT_POOL_SIZE, beside = 1): TurnLimits {
   const places = Math.max(1, Math.floor(max * 0.75));
@@ -29,7 +29,7 @@ function connectionLimits(max = DEFAULT_POOL_SIZE, beside = 1): TurnLimits {
 }
 
 /**
- * A pool whose connections requests get in turn (`Turns`): for whom they ask says `workingNow`. The process's own work waits for a
+ * A pool whose connections go to requests in turn (`Turns`); `workingNow` says whose request it is. The process's own work takes no turns, and waits for a free
  * connection only. Provider token and type of the raw pool, for prepared hot-path statements.
  */
 export class PgPool extends pg.Pool {
@@ -37,7 +37,7 @@ export class PgPool extends pg.Pool {
   /** How long owners have had connections. */
   readonly #usage = new Usage();
   readonly #quarter: number;
-  /** For a turn, as long as for a connection itself. */
+  /** Time limit for a turn, the same as for a connection. */
   readonly #waitMs: number;
   #epoch: Epoch = { epoch: 0, id: null };
 
@@ -53,7 +53,7 @@ export class PgPool extends pg.Pool {
     return this.#epoch;
   }
 
-  /** @returns whether it is no earlier one than the newest, and no other one of its number */
+  /** Notes an epoch that was read. @returns false for an epoch older than the newest, and for another one with its number */
   sawEpoch(seen: Epoch): boolean {
     if (seen.epoch > this.#epoch.epoch) this.#epoch = seen;
     return seen.epoch === this.#epoch.epoch && seen.id === this.#epoch.id;
@@ -71,8 +71,9 @@ export class PgPool extends pg.Pool {
   }
 
   /**
-   * Who has many requests here because they had to wait, and has had little of the database, gets on with a quarter of the connections. With one it
-   * would only come to have more of them: measured, its slowest then took up to 0.7 s while the other one hardly had more than one statement at once.
+   * Whether an owner is held to the ceiling beside others. Not when its requests have only piled up in waits and it has used little of the database: such an owner may
+   * have a quarter of the connections. With one connection even more requests would pile up: measured, its slowest then took up to 0.7 s while the other
+   * owner hardly had more than one statement in flight.
    */
   #asksForMuch({ wantsMany, party }: Working): boolean {
     return wantsMany && (this.#usage.isMuch(party.owner) || this.turns.heldBy(party) >= this.#quarter);
