@@ -5,16 +5,16 @@ import { isSaid, labelsAfter, UNSTAMPED } from './diff.js';
 import { WAIT_TYPE } from './wait-states.js';
 import type { Work } from './work.js';
 
-/** What has one of these labels is no work (`beads.workable`). */
+/** Beads with one of these labels are not work (`beads.workable`). */
 export const NO_WORK: readonly string[] = ['gc:session', 'gc:order-tracking', 'order-tracking'];
 
-/** Takes a bead off all hooks: nobody is offered it, not even whoever has it under way (`is_held`, `workable`). */
+/** A hold: a bead with such a label is offered on no hook, not even to the session that works on it (`is_held`, `workable`). */
 export const isHold = (label: string): boolean => label.startsWith('hold:') || NO_WORK.includes(label);
 
-/** The holds that drains set: they go with their unit. */
+/** Prefix of holds that drains set. They are removed when their unit of the drain ends. */
 export const DRAIN_HOLD = 'hold:drain:';
 
-/** A session lets nothing go that a drain has for itself, nor holds as drains do. @throws ProblemError forbidden for a change of labels that takes such a hold away, or sets one */
+/** Keeps sessions from removing a drain's hold, or setting one. @throws ProblemError forbidden */
 export function requireHoldsKept(
   { session }: Pick<Principal, 'session'>,
   { id, labels }: Pick<BeadRecord, 'id' | 'labels'>,
@@ -30,14 +30,14 @@ export function requireHoldsKept(
   );
 }
 
-/** No session could take it away again. @throws ProblemError forbidden for a session that would set a hold as drains do */
+/** Keeps sessions from setting a drain's hold, which no session could remove again. @throws ProblemError forbidden */
 export function requireNoDrainHold({ session }: Pick<Principal, 'session'>, added: readonly string[]): void {
   const hold = added.find((label) => label.startsWith(DRAIN_HOLD));
   if (session !== undefined && hold !== undefined)
     throw problem('forbidden', `only a drain holds beads for itself: sessions set no ${hold}`);
 }
 
-/** A session says of itself alone that it is at work: what has another's stamp is held by that one, and keeps its pool from ending it. @throws ProblemError forbidden */
+/** Keeps a session from stamping a bead with another session's name: the stamp says who works on it, and keeps the pool from ending that session. @throws ProblemError forbidden */
 export function requireOwnStamps(
   { session }: Pick<Principal, 'session'>,
   before: Readonly<Record<string, string>>,
@@ -51,23 +51,23 @@ export function requireOwnStamps(
   }
 }
 
-/** Why a session may not change a bead: somebody else has it under way. */
+/** Why a session may not change a bead: another one works on it. */
 const whyHeld = (session: SessionCaller, { id, status, assignee }: BeadRecord): string | undefined =>
   status === 'in_progress' ? heldFrom(session, id, assignee) : undefined;
 
-/** The same, for whoever calls. */
+/** The same for any caller; only sessions are refused. */
 export function heldByOther({ session }: Pick<Principal, 'session'>, bead: BeadRecord): ProblemError | undefined {
   const why = session && whyHeld(session, bead);
   return why === undefined ? undefined : problem('forbidden', why);
 }
 
-/** What a session may not do to work that somebody else has under way, as it is once nobody else writes. @throws ProblemError forbidden */
+/** Keeps a session from changing a bead that another one works on. Called under the city's work lock. @throws ProblemError forbidden */
 export function requireNotHeld(caller: Pick<Principal, 'session'>, bead: BeadRecord): void {
   const held = heldByOther(caller, bead);
   if (held !== undefined) throw held;
 }
 
-/** The same, and also to what is assigned to somebody else who has yet to begin it. @throws ProblemError forbidden */
+/** The same, also for a bead that is assigned to another one who has not begun it. @throws ProblemError forbidden */
 export function requireNotOthers(caller: Pick<Principal, 'session'>, bead: BeadRecord): void {
   requireNotHeld(caller, bead);
   const { session } = caller;
@@ -76,11 +76,16 @@ export function requireNotOthers(caller: Pick<Principal, 'session'>, bead: BeadR
 }
 
 /**
- * What a session may not do to the status of a bead: change that of what others have under way, open a gate of a run, begin or close a step that still waits or that
- * its run decides, begin what a drain holds, open a step again that others have closed with its outcome, end a run at a gate, as completed with such a step or a
- * gate before it, or with what others have under way in it, or block that by opening a bead again. Asked before the change, as what follows from it is part of it.
+ * Keeps a session from giving a bead a status that it may not. Called before the change, since what follows from it belongs to the same change. A session may not:
  *
- * @param outcome what the bead says by then of what has come of it
+ * - change the status of a bead that others work on, or of a gate of a run;
+ * - begin or close a step that still waits for others, or that its run decides;
+ * - begin a bead that a drain holds;
+ * - open a step again that others have closed with an outcome;
+ * - end a run at a gate, or while others work on a part of it; or end it as passed before a gate or a step that the run decides;
+ * - open a bead again when others work on a bead that waits for it, or a run waits at a gate behind it.
+ *
+ * @param outcome the outcome that the bead will have
  * @throws ProblemError forbidden
  */
 export async function requireMayBecome(
@@ -117,10 +122,10 @@ export async function whyNotBecome(
   }
   const waits = status === 'open' ? undefined : notOnTurn(bead);
   if (waits !== undefined || status !== 'closed') return waits;
-  // What comes after it would be skipped as well, its gates and checks too, and the run completed, or called off for all who work in it.
+  // All steps after it would be skipped as well, with their gates and checks, and the run completed or canceled for all who work in it.
   if (run !== null && run !== id && isLeftOut(outcome))
     return `bead ${id} is a step of run ${run}, which decides itself what is skipped or canceled: sessions end it as passed or failed`;
-  // Who has a bead may end it, whoever has begun and left a step of what was launched for it. A gate there goes on waiting.
+  // The assignee of a bead may end it, also when another session has begun and left a step of a run that was launched for it. A gate there goes on waiting.
   if (run !== id && bead.status === 'in_progress' && bead.assignee !== null) return undefined;
   const held = await work.heldWithin(id, session.names, endsAs(outcome) === 'pass');
   if (held === undefined) return undefined;
@@ -129,13 +134,13 @@ export async function whyNotBecome(
     : `bead ${held.id} is being worked on by ${held.assignee}`;
 }
 
-/** Why no session begins a bead that is open. */
+/** Why no session may begin an open bead: a drain holds it. */
 export function whyDrained({ id, labels }: Pick<BeadRecord, 'id' | 'labels'>): string | undefined {
   const hold = labels.find((label) => label.startsWith(DRAIN_HOLD));
   return hold === undefined ? undefined : `bead ${id} is held by a drain, which has it for itself (${hold})`;
 }
 
-/** Why a session may not open these beads again: others go on with what waits for one of them. */
+/** Why a session may not open these beads again: others work on a bead that waits for one of them, or a run waits at a gate behind one. */
 export async function whyHeldBehind(session: SessionCaller, work: Work, ids: readonly string[]): Promise<string | undefined> {
   const held = await work.heldBehind(ids, session.names);
   if (held === undefined) return undefined;
@@ -143,20 +148,20 @@ export async function whyHeldBehind(session: SessionCaller, work: Work, ids: rea
   return `bead ${held.id}, which waits for ${held.behind}, is ${is}`;
 }
 
-/** Of a run: a wait is a gate of none. */
+/** A gate of a run. A wait has the same type, but no run. */
 const isGate = ({ issue_type: type, run_id: run }: Pick<BeadRecord, 'issue_type' | 'run_id'>): boolean =>
   type === WAIT_TYPE && run !== null;
 
 const leftToOthers = ({ id, run_id: run }: Pick<BeadRecord, 'id' | 'run_id'>): string =>
   `bead ${id} is a gate of run ${run}, which sessions leave to whoever opens it`;
 
-/** A gate of a run is opened by what its formula says, a human one by a person: sessions leave it as it is. @throws ProblemError forbidden */
+/** Keeps sessions from changing a gate of a run: its formula says what opens it, and a person opens a human gate. @throws ProblemError forbidden */
 export function requireNoGate({ session }: Pick<Principal, 'session'>, bead: BeadRecord): void {
   if (session === undefined || !isGate(bead)) return;
   throw problem('forbidden', leftToOthers(bead));
 }
 
-/** Why no session begins or closes a bead, or has it closed by what it launches: it is a gate of a run, or a step of one that waits for others. */
+/** Why no session may begin or close a bead, itself or by a run that it launches: it is a gate of a run, or a step that waits for others. */
 function notOnTurn(bead: Pick<BeadRecord, 'id' | 'issue_type' | 'run_id' | 'open_blockers'>): string | undefined {
   const { id, run_id: run, open_blockers: blockers } = bead;
   if (isGate(bead)) return leftToOthers(bead);
@@ -166,7 +171,7 @@ function notOnTurn(bead: Pick<BeadRecord, 'id' | 'issue_type' | 'run_id' | 'open
 
 type Part = Pick<BeadRecord, 'id' | 'run_id'>;
 
-/** Why no session changes one of these: it is a step that its run decides (a check, a retry, a loop, a drain, a scope), whatever its metadata say by now. */
+/** Why no session may change one of these beads: its run decides it (a check, a retry, a loop, a drain, a scope), whatever its metadata say by now. */
 async function whyDecided(work: Work, beads: readonly Part[]): Promise<string | undefined> {
   const steps = beads.filter(({ id, run_id: run }) => run !== null && run !== id).map(({ id }) => id);
   const id = steps.length === 0 ? undefined : await work.decidedAmong(steps);
@@ -175,18 +180,18 @@ async function whyDecided(work: Work, beads: readonly Part[]): Promise<string | 
   return `bead ${id} is a step of run ${run} that the run decides itself: sessions leave it as it is`;
 }
 
-/** @throws ProblemError forbidden for a session that would change what a run decides itself */
+/** @throws ProblemError forbidden when a session would change a step that its run decides */
 export async function requireUndecided({ session }: Pick<Principal, 'session'>, work: Work, bead: BeadRecord): Promise<void> {
   const why = session && (await whyDecided(work, [bead]));
   if (why) throw problem('forbidden', why);
 }
 
-/** Why no session ends one of these, itself or by what it launches: it is not on its turn, or a step that its run decides. */
+/** Why no session may end one of these beads, itself or by a run that it launches: it still waits for others, or its run decides it. */
 export async function whyNotEnded(work: Work, beads: readonly Parameters<typeof notOnTurn>[0][]): Promise<string | undefined> {
   return beads.map((bead) => notOnTurn(bead)).find((why) => why !== undefined) ?? whyDecided(work, beads);
 }
 
-/** @throws ProblemError forbidden for a session that would end what is not on its turn, or what a run decides */
+/** @throws ProblemError forbidden when a session would end a bead that still waits for others, or that its run decides */
 export async function requireOnTurn({ session }: Pick<Principal, 'session'>, work: Work, bead: BeadRecord): Promise<void> {
   const why = session && (await whyNotEnded(work, [bead]));
   if (why) throw problem('forbidden', why);
@@ -194,23 +199,25 @@ export async function requireOnTurn({ session }: Pick<Principal, 'session'>, wor
 
 const OUTCOME = 'gc.outcome';
 
-/** How a run ends whose root somebody closes, by what the root says then. */
+/** How a run ends when its root is closed, by the outcome in the root's metadata. */
 export const endsAs = (said: string | undefined): 'pass' | 'fail' | 'skipped' | 'canceled' =>
   said === 'fail' || said === 'skipped' || said === 'canceled' ? said : 'pass';
 
-/** What no session says of a step: that it is skipped, or canceled. */
+/** Outcomes that no session may give a step: skipped and canceled. */
 const isLeftOut = (said: string | undefined): boolean => !['pass', 'fail'].includes(endsAs(said));
 
-/** Of a run that goes on, a step that was closed with its outcome, and is not the session's. */
+/** Whether a bead is a step of an active run that was closed with an outcome, and is not assigned to the session. */
 async function isSaidByOther({ names }: SessionCaller, work: Work, { id, run_id: run, assignee, metadata }: BeadRecord): Promise<boolean> {
   if (run === null || run === id || metadata[OUTCOME] === undefined || (assignee !== null && names.includes(assignee))) return false;
   return work.goesOn(run);
 }
 
 /**
- * What a step is closed with decides how its run goes on: a session says it as it closes the step, or of what it has under way itself. It changes it neither later, nor
- * ahead where somebody else closes the step, or the service does (a convoy that is complete, a run that is for it, a drain). Nor does it take over a closed one that is
- * not its own, which it could open again then. @throws ProblemError forbidden
+ * Keeps a session from changing the outcome of a step, which decides how its run goes on. It may give the outcome as it closes the step, or while it works on it. It may
+ * not change it later, nor give it in advance where others close the step, or the service does (a complete convoy, a run for it, a drain). And it may not take over
+ * a closed step of another one, which it could then open again.
+ *
+ * @throws ProblemError forbidden
  */
 export async function requireSaidKept(
   { session }: Pick<Principal, 'session'>,
@@ -237,7 +244,7 @@ export async function requireSaidKept(
     throw problem('forbidden', `${step} that is not yours: sessions leave it with its outcome (${before.metadata[OUTCOME]})`);
 }
 
-/** As the step is closed, which asks by itself for what it ends as; of what the session has under way; or to say nothing any more of what it opens again or gives back. */
+/** Whether a session may change `key` of a step that does not stay closed: as it closes the step (closing has its own checks), while it works on it, or to remove the value as it opens the step again or gives it back. */
 function maySayAhead({ names }: SessionCaller, key: string, before: BeadRecord, after: BeadRecord): boolean {
   if (after.status === 'closed') return true;
   if ((before.status === 'closed' || after.status === 'open') && before.status !== after.status && after.metadata[key] === undefined)
@@ -247,8 +254,10 @@ function maySayAhead({ names }: SessionCaller, key: string, before: BeadRecord, 
 }
 
 /**
- * Sessions leave what is part of a run what it is and where it is: a convoy ends with its members, a whole with its parts, and a gate is no session's to open.
- * Nor do they make a convoy of what a run ends with. @throws ProblemError forbidden for a change of `before` to `after`
+ * Keeps sessions from changing type or parent of a part of a run: a convoy closes with its members and a parent with its parts, and no session opens a gate. Nor may they
+ * make a convoy of a bead that has an active run.
+ *
+ * @throws ProblemError forbidden for a change of `before` to `after`
  */
 export async function requireKindKept(
   { session }: Pick<Principal, 'session'>,
@@ -264,11 +273,11 @@ export async function requireKindKept(
     throw problem('forbidden', `bead ${id} has a run that goes on: sessions make no convoy of it, which would close by itself`);
 }
 
-/** An edge from `issue` to `target` is the order of a run, or waits for its gate. */
+/** Whether an edge from `issue` to `target` is part of a run's order, or waits for a gate of a run. */
 const isOrder = (issue: BeadRecord, target: BeadRecord): boolean =>
   isGate(target) || (target.run_id !== null && target.run_id === issue.run_id);
 
-/** A session adds nothing to the order of a run, which it could not take away again. @throws ProblemError forbidden for a new edge that blocks */
+/** Keeps sessions from adding a blocking edge to the order of a run, which they could not remove again. @throws ProblemError forbidden */
 export function requireNoOrder({ session }: Pick<Principal, 'session'>, issue: BeadRecord, target: BeadRecord): void {
   if (session === undefined || !isOrder(issue, target)) return;
   throw problem(
@@ -278,8 +287,10 @@ export function requireNoOrder({ session }: Pick<Principal, 'session'>, issue: B
 }
 
 /**
- * Sessions leave the order of a run as its formula says it: what a step waits for in the run, and what waits for a gate, goes on waiting. `targets` are what
- * edges of `issue` lead to that go, or that block no more. @throws ProblemError forbidden
+ * Keeps sessions from removing a blocking edge from the order of a run, or from a gate. `targets` are the targets of edges of `issue` that are removed, or that would
+ * not block any more.
+ *
+ * @throws ProblemError forbidden
  */
 export async function requireOrderKept(
   { session }: Pick<Principal, 'session'>,
