@@ -14,7 +14,7 @@ const MIGRATIONS_DIR = path.resolve(path.dirname(fileURLToPath(import.meta.url))
 const MIGRATION_FILE = /^(\d{4}_[a-z0-9_]+)\.(ts|js)$/;
 
 export interface OneMigration extends Migration {
-  /** It runs alone and in no transaction, as migrations do whose name ends in `_concurrently`. */
+  /** It runs alone and in no transaction, as what ends in `_concurrently` does. */
   readonly alone?: boolean;
 }
 
@@ -39,16 +39,16 @@ async function migrationFiles(): Promise<[name: string, file: string][]> {
   });
 }
 
-/** A migration that builds an index while others write cannot run in a transaction, and may take long. It must be repeatable after a failure in the middle. */
+/** What builds an index while others write can have no transaction around it, and may take long. Such a migration has to bear being begun anew. */
 export const isAlone = (name: string, { alone }: OneMigration): boolean => alone === true || name.endsWith('_concurrently');
 
 export type MigrateTarget = 'latest' | 'none';
 
-/** How a migration waits for others, and how it tells that. */
+/** How others are waited for, and who hears of it. */
 export interface Waiting {
-  /** A wait for another migrate step is told after this time. */
+  /** Of another migrate step. */
   readonly toldAfterMs: number;
-  /** Pauses between tries to get a lock: the holder goes on meanwhile, and so do all that queue behind the migration. */
+  /** Between two tries: whoever has what a migration wants goes on meanwhile, and so do all who wait behind it. */
   readonly pausesMs: readonly number[];
   readonly tell: (line: string) => void;
 }
@@ -69,7 +69,7 @@ export async function migrate(
   const pool = createPool(url, { max: 2, applicationName: 'svc-migrate' });
   const db = createDb(pool);
   try {
-    // Nearly every start finds everything done: loading the migrations and taking the lock would be most of its work.
+    // Nearly every start finds all of it done: to load the migrations, and to take a turn, would be most of what it has to do.
     const known = given === undefined ? await knownMigrations() : Object.keys(given).sort();
     if (target === 'latest' && (await pendingOf(db, known)).length === 0) return [];
     const migrations = given ?? (await allMigrations());
@@ -81,9 +81,9 @@ export async function migrate(
 
 /** How a schema and a release differ, in the order of the migrations. */
 export interface SchemaDifference {
-  /** Migrations of the release that the database lacks. */
+  /** What the release has and the database has not. */
   readonly missing: string[];
-  /** Migrations that a newer release has done. */
+  /** What a newer release has done. */
   readonly unknown: string[];
 }
 
@@ -110,7 +110,7 @@ async function executedIn(db: Db): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-/** Runs the migrations while others use the database. One that loses a deadlock, or waits too long for a lock, is rolled back as a whole and tried again. */
+/** Whoever works with several tables may have one that a migration wants, and want one that it has: that is taken back as a whole, and tried again. */
 async function amongOthers(db: Db, migrations: Migrations, { pausesMs, tell }: Waiting): Promise<string[]> {
   const done: string[] = [];
   for (let n = 0; ; n++)
@@ -125,9 +125,9 @@ async function amongOthers(db: Db, migrations: Migrations, { pausesMs, tell }: W
 }
 
 /**
- * The migrations that are still to be done. Migrations of a newer release stay, as this release may run with them after a downgrade.
+ * What a newer release has done stays: this one may run with it, which is how one goes back after an upgrade.
  *
- * @throws Error when one would have to be done before those of a newer release
+ * @throws Error where something would have to be done below what a newer release has done
  */
 async function pendingOf(db: Db, known: readonly string[]): Promise<string[]> {
   const { missing: pending, unknown } = differenceOf(await executedIn(db), known);
@@ -138,10 +138,10 @@ async function pendingOf(db: Db, known: readonly string[]): Promise<string[]> {
 }
 
 /**
- * Runs all pending migrations in one transaction. A migration that runs alone comes after those before it are committed.
+ * All at once, in one transaction; what runs alone after what stands before it, which is committed by then.
  *
- * @param done gets the names of the committed ones, also when a later one fails
- * @throws Error when one would have to be done before those of a newer release
+ * @param done gets the names of what is committed, also where something fails after it
+ * @throws Error where something would have to be done below what a newer release has done
  */
 export async function carryOut(db: Db, migrations: Migrations, done: string[] = []): Promise<void> {
   const pending = await pendingOf(db, Object.keys(migrations).sort());
@@ -165,7 +165,7 @@ function migratorOf(db: Db, migrations: Migrations): Migrator {
   return new Migrator({ db, provider, allowUnorderedMigrations: false });
 }
 
-/** Lifts the time limits for a migration that runs alone: it waits for every older transaction, and reads the whole table. */
+/** It waits for every transaction that is older than itself, and reads the whole table. */
 const patiently = (one: OneMigration): OneMigration => ({
   ...one,
   up: async (db) => {
@@ -185,23 +185,21 @@ function namesOf({ error, results }: MigrationResultSet): string[] {
   return (results ?? []).map((r) => r.migrationName);
 }
 
-/** Advisory lock of the migrate step. */
 const TURN = 7_305_441_823;
-/** Between two tries to take it. */
 const TURN_ASKED_MS = 100;
-/** The holder of the lock. `pg_locks` has the two halves of its number. */
+/** Who has the turn, out of the two halves that `pg_locks` has of its number. */
 const WHOSE_TURN = `
   select pid from pg_locks
   where locktype = 'advisory' and granted and objsubid = 1 and (classid::bigint << 32) | objid::bigint = ${TURN}
     and database = (select oid from pg_database where datname = current_database())`;
-/** Settings of the connection that has the lock. If its node is lost the server notices in half a minute, and not after the system's two hours. */
+/** A step whose node is lost ends with no word: the server finds that out in half a minute, where the system alone takes two hours. */
 const OF_THE_TURN = `
   select set_config('idle_in_transaction_session_timeout', '0', true), set_config('tcp_keepalives_idle', '10', true),
     set_config('tcp_keepalives_interval', '5', true), set_config('tcp_keepalives_count', '3', true)`;
 
 /**
- * Runs one migrate step at a time. The lock is polled, since a statement that waited for it would hold a snapshot, for which a concurrent index build waits
- * in turn; an idle transaction holds none. The lock belongs to a transaction, so that it is released through a pooler, too.
+ * One at a time. Who waits asks again and again: a statement that waited would have a snapshot, which an index that is built concurrently
+ * waits for in turn; a transaction that does nothing has none. It ends with its transaction, so that it is given back through a pooler, too.
  */
 async function inTurn<T>(url: string, waiting: Waiting, work: () => Promise<T>): Promise<T> {
   const client = new pg.Client(connectionConfig(await serversOf(url).current(), 'svc-migrate'));
