@@ -8,7 +8,7 @@ import type { AuditOutcome } from './audit.schemas.js';
 const LOOKED_AT = 20_000;
 
 export interface AuditFilter {
-  /** Those whose records may be seen; undefined: all, and those of no city. */
+  /** Cities whose records the caller may see; undefined: all records, also those of no city. */
   readonly cities: readonly string[] | undefined;
   readonly city: string | undefined;
   readonly key: string | undefined;
@@ -28,7 +28,7 @@ export interface Place {
   readonly id: number;
 }
 
-/** A place in the stream, which goes by transactions: none that commits later comes before it. */
+/** A position of the stream, which is ordered by transactions: no record that is committed later comes before it. */
 export interface Position {
   readonly xid: number;
   readonly id: number;
@@ -63,30 +63,30 @@ const COLUMNS = sql`
   r.reason, r.operation_request_id`;
 const KEY_ID = /^[0-9a-f]{12}$/;
 /**
- * Of so many cities at the most each is read alone and nothing else. Whoever may see more sees most of what there is in most places, and there
- * a page is among the newest of all: so many of them are read first, and more for a large page, which else reads as many as a page has of each.
+ * Up to this many cities are read one by one, and no record of others is looked at. A caller of more cities mostly sees most records. Then the newest FIRST records
+ * of all are read first, or FIRST_EACH for each record of a large page, which probably have the page.
  */
 const MOST_APART = 100;
 const FIRST = 2_000;
 const FIRST_EACH = 20;
 const STATUSES = { accepted: [0, 399], refused: [400, 499], failed: [500, 599] } as const;
 
-/** The cities whose records are asked for; undefined: all, and those of no city. */
+/** The cities whose records are asked for; undefined: all records, also those of no city. */
 function citiesOf({ cities, city }: AuditFilter): readonly string[] | undefined {
   if (city === undefined) return cities && [...new Set(cities)];
   return cities === undefined || cities.includes(city) ? [city] : [];
 }
 
-/** Of one city by equality: its index has the records in their order, whatever others have done since. */
+/** One city is compared by equality: then its index gives the records in order, however many others there are since. */
 const among = (cities: readonly string[]): RawBuilder<unknown> =>
   cities.length === 1 ? sql`r.city = ${cities[0]!}` : sql`r.city = any(${[...cities]}::text[])`;
 
-/** What indexes find, within cities. */
+/** Conditions that an index answers, within cities. */
 function found({ key }: AuditFilter): RawBuilder<unknown>[] {
   return key !== undefined && KEY_ID.test(key) ? [sql`r.key_id = ${key}`] : [];
 }
 
-/** What is looked at. */
+/** Conditions that no index answers: records have to be read to know. */
 function looked({ key, operation, outcome }: AuditFilter): RawBuilder<unknown> | undefined {
   const [from, to] = STATUSES[outcome ?? 'accepted'];
   const parts = [
@@ -97,7 +97,7 @@ function looked({ key, operation, outcome }: AuditFilter): RawBuilder<unknown> |
   return parts.length === 0 ? undefined : sql`coalesce(${sql.join(parts, sql` and `)}, false)`;
 }
 
-/** The newest of very many cities: among the newest of all where these have enough, and where they have not, `alone`. */
+/** The newest records of very many cities: found among the newest of all records, and by `alone` when these have too few. */
 function firstOfAll(fit: RawBuilder<unknown>, cities: readonly string[], alone: RawBuilder<unknown>, most: number): RawBuilder<unknown> {
   const first = Math.max(FIRST, FIRST_EACH * most);
   return sql`

@@ -8,11 +8,15 @@ import { AppLogger } from '../../../platform/logging/logger.js';
 import { inBatches } from '../../../platform/time/in-batches.js';
 
 const EVERY_MS = 5 * 60_000;
+/** Records that one transaction drops. */
 const BATCH = 2_000;
 /** Cities that a line in the log names. */
 const TOLD = 5;
 
-/** Drops audit records beyond their age, and beyond their number those of refused requests and of whoever has the most, oldest first, and mends the order of those of a restored dump. */
+/**
+ * Drops audit records that are too old. Beyond the limit of their number it drops the oldest of refused requests and of the cities with the most. It also repairs the
+ * order of records from a restored dump.
+ */
 @Injectable()
 export class AuditRetention implements OnApplicationBootstrap {
   constructor(
@@ -50,7 +54,7 @@ export class AuditRetention implements OnApplicationBootstrap {
     }
   }
 
-  /** What is too old has gone before: all of this was to be kept longer. Of what was refused the city is only a name that whoever asked has written. */
+  /** Warns of records that are dropped before their age, as those that are too old are gone already. The city of a refused request is only a name that its sender has written. */
   async #tell(tx: Tx, beyond: readonly AuditExcess[]): Promise<void> {
     const of: Record<string, unknown>[] = [];
     for (const one of beyond.slice(0, TOLD)) {

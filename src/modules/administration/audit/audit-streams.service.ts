@@ -16,19 +16,22 @@ import { AuditReadsRepository, type AuditFilter, type Position } from './audit-r
 import { filterFor } from './audit.service.js';
 import type { AuditStreamQuery } from './audit.schemas.js';
 
+/** Between two reads of a stream. */
 const LOOK_MS = 1_000;
+/** Records that one read takes. */
 const FETCH = 500;
-/** Each asks the database once a second: they are for few. */
+/** Open streams of a process: each reads the database once a second, so they are for few callers. */
 const MAX_STREAMS = 100;
-/** Of one key that is limited to cities, and of all such keys together: the others are for those who look after all of them. */
+/** Of these, streams of one key that is limited to cities, and of all such keys together: the others are kept for keys of all cities. */
 const MAX_OF_KEY = 20;
 const MAX_LIMITED = 80;
+/** A stream whose reads fail for this long is ended. */
 const FAILING_LIMIT_MS = 5_000;
 
-/** Streams of what is done, from a position or from now on. Each reads for itself, exactly once and in order, and resumes at any replica. */
+/** Streams of audit records, from a position or from now on. Each reads the database for itself, delivers each record once and in order, and can be resumed at any replica. */
 @Injectable()
 export class AuditStreams implements OnModuleInit {
-  /** With whoever has opened each. */
+  /** The open streams with their callers. */
   readonly #open = new Map<Subscriber, Principal>();
   readonly #stop = new AbortController();
 

@@ -9,7 +9,7 @@ import type { Phase } from '../../tenancy/cities/city-phases.js';
 import { CityStateRepository, type Failure, type HeldCity } from './city-state.repository.js';
 import { InitFailure } from './failure.js';
 
-/** Somebody else holds the city now; whoever hears this stops and writes nothing more. */
+/** Thrown when another worker holds the city now: the catcher stops and writes nothing more. */
 export class CityLost extends Error {
   constructor(name: string) {
     super(`the city ${name} is held by somebody else`);
@@ -29,9 +29,9 @@ export class CityBringUp {
   ) {}
 
   /**
-   * Runs the initialization and publishes its phases, in a transaction of whoever asks for it, since others follow the same phases.
+   * Runs the initialization. Its phases are published in transactions of the caller (`progress`), which follows the same phases itself.
    *
-   * @param signal ends what takes long, once what comes of it counts no more
+   * @param signal aborts long steps whose result does not count any more
    * @throws CityLost, or whatever is not the city's fault
    */
   async run(

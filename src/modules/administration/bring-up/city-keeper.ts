@@ -79,7 +79,7 @@ export class CityKeeper implements OnApplicationBootstrap {
     if (!city.due) {
       const hash = await this.#hashOf(city, signal);
       if (hash === undefined) return;
-      // Whoever failed it from outside has not seen its files: they count as changed once they differ from now.
+      // A failure from outside knows nothing of the city's files: they count as changed once they differ from now.
       if (city.config_hash === null) return this.state.rememberFiles(this.db, city.id, hash);
       if (hash === city.config_hash) return;
     }

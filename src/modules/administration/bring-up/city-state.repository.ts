@@ -42,7 +42,7 @@ const NO_OPERATION = sql`not exists (
 /** The state machine of a city's row, as the workers move it. */
 @Injectable()
 export class CityStateRepository {
-  /** Takes the city for an operation, whoever held it before. */
+  /** Takes the city for an operation, also from another holder. */
   async take(tx: Tx, name: string, owner: string): Promise<HeldCity | undefined> {
     const { rows } = await sql<HeldCity>`
       update cities c set ${HOLD}, lease_owner = ${owner}, ${BEGIN} where c.name = ${name} returning ${HELD}`.execute(tx);
@@ -72,7 +72,7 @@ export class CityStateRepository {
     return rows[0];
   }
 
-  /** Whether there are cities that should run and do not, whoever is at work on them. */
+  /** Whether there are cities that should run and do not, also when a worker is at them. */
   readonly isWaiting = sql<boolean>`exists (select from cities c where not c.running and c.desired = 'running'
     and (c.phase = 'init_failed' or c.lease_until is null or c.lease_until < clock_timestamp()))`;
 
@@ -124,7 +124,7 @@ export class CityStateRepository {
     return this.#fail(tx, failure, sql`c.id = ${held.id} and c.version = ${held.fence}`);
   }
 
-  /** The operation ended from outside (deadline, attempts used up): whoever worked on the city is out. */
+  /** The operation ended from outside (deadline, attempts used up): its worker loses the city. */
   async failByName(tx: Tx, name: string, failure: Failure): Promise<boolean> {
     return this.#fail(tx, failure, sql`c.name = ${name}`);
   }

@@ -17,7 +17,7 @@ export function tokenId(token: string): string | undefined {
   return TOKEN.exec(token)?.[1];
 }
 
-/** What is stored. A fast hash will do: the secret is random, there is nothing to guess. */
+/** The stored form. A fast hash is enough, as the secret is random and cannot be guessed. */
 export function tokenHash(token: string): Buffer {
   return hash('sha256', token, 'buffer');
 }

@@ -60,8 +60,8 @@ export class KeysRepository {
   }
 
   /**
-   * Gives a key that works a new secret; the one before is good for `graceS` seconds more, and the one before that for what is left of
-   * its own time: whoever asks again, as the answer was lost, ends nothing that others use. With no grace all before end.
+   * Gives a valid key a new secret. The secret before it is good for `graceS` seconds more, and the one before that for the rest of its own time: so a repetition
+   * after a lost answer ends no secret that is in use. Without a grace time all earlier secrets end.
    * Undefined when there is no such key.
    */
   rotate(tx: Tx, id: string, hash: Buffer, graceS: number): Promise<KeyRow | undefined> {

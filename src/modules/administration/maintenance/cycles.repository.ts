@@ -19,8 +19,8 @@ const HELD = sql`state = 'running' and lease_until >= clock_timestamp()`;
 const LOST = sql`state = 'running' and lease_until < clock_timestamp()`;
 
 /**
- * The SQL of cycles, from their beginning to their end. Whoever changes a city's row and its cycles locks the row first: an insertion
- * waits for whoever ends the one that is open.
+ * The SQL of cycles, from their beginning to their end. A transaction that changes a city's row and its cycles locks the row first: an insertion waits for the
+ * transaction that ends the open cycle.
  */
 @Injectable()
 export class CyclesRepository {
@@ -71,7 +71,7 @@ export class CyclesRepository {
     return rows.reverse();
   }
 
-  /** Begins what is due of running cities, as long as fewer than `waiting` wait for a worker. Answers how many began. */
+  /** Begins due cycles of running cities, as long as fewer than `waiting` cycles wait for a worker. Returns how many began. */
   async schedule(tx: Tx, waiting: number): Promise<number> {
     const { rows } = await sql<{ began: number }>`
       with due as (
@@ -90,7 +90,7 @@ export class CyclesRepository {
   readonly isDue = sql<boolean>`exists (select from maintenance_cycles where state = 'queued')`;
   readonly isLost = sql<boolean>`exists (select from maintenance_cycles where ${LOST})`;
 
-  /** Takes what has waited longest. Answers what is this worker's from now on. */
+  /** Claims the cycles that have waited longest for this worker, and returns them. */
   async claim(tx: Tx, worker: string, limit: number, leaseMs: number): Promise<CycleRow[]> {
     const { rows } = await sql<CycleRow>`
       update maintenance_cycles set state = 'running', worker = ${worker}, begun_at = coalesce(begun_at, clock_timestamp()),

@@ -10,21 +10,21 @@ import type { MaintenanceSettings } from './settings.js';
 
 type Counted = { -readonly [what in keyof Removed]: number };
 
-/** Of one city in one cycle. */
+/** The most that one cycle removes from a city. */
 const MOST = { runs: 500, sessions: 5_000 };
 const SESSIONS_AT_ONCE = 20;
-/** Between two steps, so that whoever works in the city gets his turn. */
+/** Pause between two steps, in which writers of the city get their turn. */
 const BETWEEN_MS = 20;
-/** Before a step is tried again for which the city was too busy. */
+/** Pause before a step is tried again, when the city was too busy. */
 const BUSY_MS = 1_000;
 
 /**
- * What has no retention of its own and grows for ever: runs, sessions with their transcripts, and folders of sessions. Events, mail,
- * firings, deliveries, records and answers have theirs, which need no cycle.
+ * Removes what would grow for ever: old runs, old sessions with their transcripts, and folders of sessions. Events, mail, firings, deliveries, audit records and
+ * idempotency answers have a retention of their own and need no cycle.
  */
 @Injectable()
 export class Pruning {
-  /** A test sets smaller ones. */
+  /** Lower in tests. */
   most = MOST;
 
   constructor(
@@ -34,11 +34,10 @@ export class Pruning {
   ) {}
 
   /**
-   * Small steps, each in a transaction of its own: whoever does it again goes on where it was left.
+   * Prunes in small steps, each in a transaction of its own, so that a repetition goes on where this was left.
    *
-   * Answers what it has removed the most of that one cycle may: more of that may be left.
-   *
-   * @param removed counts what is gone, step by step: it is gone also when a later one fails
+   * @param removed is counted up step by step: removals stay when a later step fails
+   * @returns words for the kinds of which it has removed as many as a cycle may, so that more may be left
    */
   async prune(city: CityScope, { runsMs, sessionsMs }: MaintenanceSettings, signal: AbortSignal, removed: Counted): Promise<string[]> {
     const capped: string[] = [];
@@ -46,12 +45,12 @@ export class Pruning {
     if (sessionsMs !== undefined && (await this.#sessions(city, sessionsMs, signal, removed))) capped.push(`${removed.sessions} sessions`);
     signal.throwIfAborted();
     const swept = await this.folders.sweep(city.path, city.streamId);
-    // However much they hold, the cycle ends in time; they go all the same.
+    // Removing large folders goes on in the background when the cycle is ended.
     removed.folders = await Promise.race([swept.removed, aborted(signal)]);
     return capped;
   }
 
-  /** True when as many were due as one cycle takes, and some are gone: those that somebody is at again are no reason to come back soon. */
+  /** True when as many runs were due as one cycle takes and some were removed. Runs that are in use again are no reason for another cycle soon. */
   async #runs(city: CityScope, olderMs: number, signal: AbortSignal, removed: Counted): Promise<boolean> {
     const due = await this.runs.due(city, olderMs, this.most.runs);
     for (const id of due) {

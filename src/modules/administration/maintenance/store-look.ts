@@ -3,23 +3,24 @@ import { AppLogger } from '../../../platform/logging/logger.js';
 import { StoreRepository, type TableState } from './store.repository.js';
 
 const EVERY_MS = 3_600_000;
-/** Rows that are dead in a table when it is worth a word: so many, and that share. */
+/** A table with so many dead rows, and this share of them, is warned of. */
 const DEAD_ROWS = 10_000;
 const DEAD_SHARE = 0.3;
-/** Commands of sessions that are done are looked at by nobody. */
+/** How long finished commands of sessions are kept, in days. Nothing reads them. */
 const COMMAND_DAYS = 7;
+/** Commands that one statement removes. */
 const COMMANDS = 10_000;
-/** Entries of sessions that are gone which one statement removes. */
+/** Transcript entries of deleted sessions that one statement removes. */
 const ORPHANS = 5_000;
 
 /**
- * What is done for the tables, which all cities share: statistics that are behind are taken again, rows that belong to nothing go, and
- * dead rows that nobody cleans are told. Once an hour for the whole deployment, however many cities have their cycles, or none.
+ * Looks after the tables that all cities share: analyzes those whose statistics are old, removes orphaned rows, and warns of dead rows that are not vacuumed. Once an
+ * hour for the whole deployment, however many cities have maintenance cycles.
  */
 @Injectable()
 export class StoreLook {
   everyMs = EVERY_MS;
-  /** A test sets a smaller one. */
+  /** Lower in tests. */
   orphans = ORPHANS;
 
   constructor(
@@ -27,13 +28,13 @@ export class StoreLook {
     private readonly log: AppLogger,
   ) {}
 
-  /** Looks when nobody has for an hour. Answers what is wrong as far as it is known. */
+  /** Looks if no replica has within the hour. Returns the known warnings. */
   async look(signal: AbortSignal): Promise<readonly string[]> {
     if (await this.repository.take(this.everyMs)) await this.#look(signal);
     return this.repository.warnings();
   }
 
-  /** Takes the statistics of tables anew that have outgrown them. Whoever comes second leaves a table to the first. */
+  /** Analyzes tables that have outgrown their statistics. A replica leaves a table alone that another one is analyzing. */
   async follow(signal: AbortSignal): Promise<void> {
     for (const name of await this.repository.outgrown()) if (!signal.aborted) await this.repository.analyze(name);
   }

@@ -4,7 +4,7 @@ import { Metrics } from '../../../platform/health/metrics.js';
 import { Disk } from '../../../platform/disk/disk.js';
 import { StoreRepository } from './store.repository.js';
 
-/** How full it gets, for whoever scrapes: cities say it on their logs only when they have maintenance. */
+/** Metrics of how full the store is. Cities tell it on their logs only when they have maintenance. */
 @Injectable()
 export class StoreMetrics {
   constructor(config: AppConfig, disk: Disk, store: StoreRepository, metrics: Metrics) {
