@@ -101,7 +101,7 @@ export const beadPriority = z.int('must be an integer from 0 to 4; a priority ca
 export const MAX_LABELS = 100;
 /** Edges from one bead: each change of it stores all of them as an event. */
 export const MAX_EDGES = 5000;
-export const beadLabel = text.min(1).max(200);
+const beadLabel = text.min(1).max(200);
 export const beadLabels = z.array(beadLabel).max(MAX_LABELS);
 export const MAX_METADATA = 200;
 /** An empty value means the same as no entry. The route of a bead is looked up by its name and is bounded as names are. */

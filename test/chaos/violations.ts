@@ -1,5 +1,5 @@
 /** What must hold; the checker reports violations by these names. */
-export const PROPERTIES = [
+const PROPERTIES = [
   'ordered',
   'unique',
   'gap-free',

@@ -298,7 +298,7 @@ export function forgetContract(url: string): void {
   servers.delete(new URL(url).host);
 }
 
-export function isChecked(url: string): boolean {
+function isChecked(url: string): boolean {
   return servers.size > 0 && servers.has(new URL(url).host);
 }
 

@@ -89,7 +89,7 @@ export const HOSTILE: readonly string[] = [
 export const hostileText = fc.oneof({ weight: 5, arbitrary: fc.constantFrom(...HOSTILE) }, { weight: 2, arbitrary: anyText(30) });
 
 /** Any JSON value, the bad ones more often. */
-export const hostileValue: fc.Arbitrary<unknown> = fc.oneof(
+const hostileValue: fc.Arbitrary<unknown> = fc.oneof(
   { weight: 4, arbitrary: hostileText },
   {
     weight: 3,

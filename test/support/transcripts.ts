@@ -49,7 +49,7 @@ export function logOf(pool: PgPool, moved = new MovedStreams()): TranscriptLogSe
   return new TranscriptLogService(new TranscriptLogRepository(pool), signalsOf(moved), NO_ENDS);
 }
 
-export function signalsOf(moved: MovedStreams): Signals {
+function signalsOf(moved: MovedStreams): Signals {
   const silent = { listen: () => undefined } as unknown as HintListener;
   const signals = new Signals(moved, silent, new Lifecycle(new AppLogger(createLogger('silent'))));
   signals.onModuleInit();

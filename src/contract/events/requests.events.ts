@@ -3,7 +3,7 @@ import { contract } from '../registry.js';
 import { defineEvent } from './define.js';
 
 /** Every asynchronous operation that can end in `request.failed`. */
-export const OPERATION_KINDS = [
+const OPERATION_KINDS = [
   'city.create',
   'city.unregister',
   'city.stop',
