@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { sql, type RawBuilder } from 'kysely';
 import { Db, followLog, PgPool, type Epoch } from '../database/database.js';
 import { fitted, fitting, type Fitted } from '../database/page-bytes.js';
+import { soonest } from '../database/soonest.js';
 import type { EpochEnds } from '../event-log/epochs.js';
 import type { EarlierJoins } from '../event-log/joins.js';
 import { wireBytes, wireCity, wireText } from '../event-log/wire.js';
@@ -64,7 +65,7 @@ function ofRanges(columns: RawBuilder<unknown>, typed: RawBuilder<unknown>): Raw
     from unnest($1::int[], $2::bigint[], $3::bigint[]) as w(id, after, upto)
     join event_streams s on s.id = w.id
     join lateral (
-      select * from events where stream_id = w.id and seq > w.after and seq <= w.upto ${typed} order by seq limit $4
+      select * from events where stream_id = w.id and seq > w.after and seq <= w.upto ${typed} order by seq limit ${soonest(sql`$4`)}
     ) e on true`;
 }
 

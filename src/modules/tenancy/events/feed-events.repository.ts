@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { sql, type RawBuilder } from 'kysely';
 import { Db } from '../../../platform/database/database.js';
 import { marked, type Room } from '../../../platform/database/page-bytes.js';
+import { soonest } from '../../../platform/database/soonest.js';
 import type { EpochEnds } from '../../../platform/event-log/epochs.js';
 import type { EarlierJoins } from '../../../platform/event-log/joins.js';
 import { taggedEnvelope, wireBytes, wireCity, wireText } from '../../../platform/event-log/wire.js';
@@ -99,7 +100,7 @@ export class FeedEventsRepository {
       join lateral (
         select e.stream_id, e.seq, e.ts, ${wireBytes()} as bytes from events e
         where e.stream_id = w.id and e.seq > w.after and e.seq <= w.upto and ${matches(filter)} and ${tagged(cities)}
-        order by e.seq limit ${room.rows + 1}
+        order by e.seq limit ${soonest(room.rows + 1)}
       ) e on true`;
     const { rows } = await sql<FeedKey & { fits: boolean; taken: boolean }>`
       with unread as (

@@ -4,6 +4,7 @@ import { SUPERVISOR_STREAM } from '../../../contract/scalars.js';
 import { Db } from '../../../platform/database/database.js';
 import { fromMicroseconds } from '../../../platform/database/microseconds.js';
 import { fitted, fitting, type Fitted, type Room } from '../../../platform/database/page-bytes.js';
+import { soonest } from '../../../platform/database/soonest.js';
 import { taggedEnvelope, wireBytes, wireCity, wireText } from '../../../platform/event-log/wire.js';
 import { ago, matches, type EventFilter } from './event-filter.js';
 
@@ -164,7 +165,7 @@ export class SupervisorEventsRepository {
       join lateral (
         select * from events e
         where e.stream_id = w.id and e.seq > w.after and e.seq <= w.upto and ${matches(scope.filter)} and ${tagged(scope.cities)}
-        order by e.seq desc limit ${limit}
+        order by e.seq desc limit ${soonest(limit)}
       ) e on true
       ${NEWEST} limit ${limit}`,
       room,
@@ -214,7 +215,7 @@ export class SupervisorEventsRepository {
       join lateral (
         select * from events e
         where e.stream_id = w.id and e.seq > w.after and e.seq <= w.upto and ${after(end)} and ${matches(scope.filter)} and ${tagged(scope.cities)}
-        order by e.seq desc limit ${room.rows + 1}
+        order by e.seq desc limit ${soonest(room.rows + 1)}
       ) e on true
       ${NEWEST} limit ${room.rows + 1}`,
       room,
@@ -241,7 +242,7 @@ export class SupervisorEventsRepository {
       select coalesce(sum(c.n), 0)::bigint as n from ${lefts(streams)} join event_streams s on s.id = w.id
       join lateral (
         select count(*) filter (where ${matches(scope.filter)} and ${tagged(scope.cities)}) as n from (
-          select * from events e where e.stream_id = w.id and e.seq > w.after and e.seq <= w.upto order by e.seq desc limit ${each}) e
+          select * from events e where e.stream_id = w.id and e.seq > w.after and e.seq <= w.upto order by e.seq desc limit ${soonest(each)}) e
       ) c on true`.execute(this.db);
     return rows[0]!.n;
   }
