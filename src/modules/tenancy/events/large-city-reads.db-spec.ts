@@ -3,14 +3,20 @@ import { sql } from 'kysely';
 import { cloneDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { plansOf, type PlanNode } from '../../../../test/support/plans.js';
 import { registerCity } from '../../../../test/support/registry.js';
+import { ANYBODY } from '../../../contract/principal.js';
 import { createDb, createPool, type Db, type PgPool } from '../../../platform/database/database.js';
 import { wholePage } from '../../../platform/database/page-bytes.js';
 import { Transactions } from '../../../platform/database/transactions.js';
 import { EventPartitions } from '../../../platform/event-log/partitions.js';
 import { Failpoints } from '../../../platform/failpoints/failpoints.js';
 import { StreamLogRepository } from '../../../platform/streams/stream-log.repository.js';
+import { CityEventsRepository } from './city-events.repository.js';
 import { toFilter } from './event-filter.js';
+import { EventHistogramRepository } from './event-histogram.repository.js';
+import { EventHistogramService } from './event-histogram.service.js';
+import { CityHistogramQuery } from './events.schemas.js';
 import { FeedEventsRepository } from './feed-events.repository.js';
+import { ListLimits } from './list-limits.js';
 import { SupervisorEventsRepository } from './supervisor-events.repository.js';
 
 const EVENTS = 12_000;
@@ -102,4 +108,18 @@ it('reads of a large city as much as a stream sends that is far behind', async (
     const within = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(within)];
     expect(eventsRead(within(plan[0]!['QUERY PLAN'][0].Plan))).toBeLessThan(1_000);
   }
+});
+
+it('reads of a large city as many events as a histogram has looks', async () => {
+  class Few extends ListLimits {
+    override readonly looks = 400;
+  }
+  const nodes = await plansOf(pool, async (asking) => {
+    const service = new EventHistogramService(new EventHistogramRepository(asking), new CityEventsRepository(asking), new Few());
+    const query = CityHistogramQuery.parse({ since: '480h', bucket: '24h', by: 'type' });
+    const { value } = await service.city('large', query, ANYBODY);
+    expect(value.total_is_estimate).toBe(true);
+    expect(Math.abs(value.total - EVENTS)).toBeLessThan(EVENTS / 20);
+  });
+  expect(eventsRead(nodes)).toBeLessThan(2_000);
 });
