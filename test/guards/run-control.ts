@@ -11,6 +11,7 @@ const DUE_SWEEP = 'src/modules/work/work/due-sweep.ts';
 const CORPUS = 'src/modules/orchestration/formulas/compile/corpus.spec.ts';
 const RULES = `${CONTROL}/advance.spec.ts`;
 const CONDITIONS = `${CONTROL}/conditions.spec.ts`;
+const CONTROL_TEST = `${CONTROL}/run-control.db-spec.ts`;
 const ROUNDS = `${CONTROL}/rounds.spec.ts`;
 
 /** What follows in a run. */
@@ -865,5 +866,45 @@ export const RUN_CONTROL: readonly Guard[] = [
     replace: '(made.at(-1) ?? lastOf(made) ?? handsOn(made))!.fact.step.id',
     test: CHECKS_TEST,
     name: 'what its round hands on',
+  },
+  {
+    guard: 'What waits for a bead outside its run is not begun.',
+    file: `${CONTROL}/advance.ts`,
+    find: 'if (node.fact.waits === true || blockers',
+    replace: 'if (blockers',
+    test: RULES,
+    name: 'waits for what is outside the run',
+  },
+  {
+    guard: 'A run goes on once a bead outside it that held it up is closed.',
+    file: 'src/modules/orchestration/runs/run-keeper.ts',
+    find: 'this.work.onDependents((work, closed, dependents) => this.#noneInTheWay(work, closed, dependents));',
+    replace: '',
+    test: CONTROL_TEST,
+    name: 'begins once that is closed',
+  },
+  {
+    guard: 'A run goes on once a bead outside it that held it up is removed.',
+    file: 'src/modules/orchestration/runs/run-keeper.ts',
+    find: 'this.work.onBereft((work, removed, dependents) => this.#noneInTheWay(work, removed, dependents));',
+    replace: '',
+    test: CONTROL_TEST,
+    name: 'begins once that is removed',
+  },
+  {
+    guard: 'A run hears of what another one closes together with others.',
+    file: 'src/modules/work/work/work.repository.ts',
+    find: 'or o.run_id is not null and o.run_id is distinct from b.run_id as looks',
+    replace: 'as looks',
+    test: CONTROL_TEST,
+    name: 'hears of what another run closes with others',
+  },
+  {
+    guard: 'Any number of runs may wait for one bead: after a while workers go on with them.',
+    file: 'src/modules/orchestration/runs/run-keeper.ts',
+    find: 'if (later === true && this.control.isLate(work)) await this.control.goOnLater(work, id);\n    else await',
+    replace: 'await',
+    test: CONTROL_TEST,
+    name: 'leaves runs to workers',
   },
 ];

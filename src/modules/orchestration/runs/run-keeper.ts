@@ -3,7 +3,7 @@ import { ExecutionStepCompleted, ExecutionStepStarted } from '../../../contract/
 import { MoleculeResolved } from '../../../contract/events/molecules.events.js';
 import { problem } from '../../../contract/problems.js';
 import { event } from '../../../platform/event-log/event.js';
-import type { BeadRecord, Edge } from '../../work/work/bead-record.js';
+import { BLOCKING, type BeadRecord, type Edge } from '../../work/work/bead-record.js';
 import { endsAs, whyHeldBehind } from '../../work/work/held.js';
 import type { Work } from '../../work/work/work.js';
 import { WorkService } from '../../work/work/work.service.js';
@@ -41,6 +41,8 @@ export class RunKeeper implements OnModuleInit {
     this.work.onChanged((work, before, after) => this.#changed(work, before, after));
     this.work.onRemoved((work, removed, dependents) => this.#removed(work, removed, dependents));
     // A step that its run decides waits for nobody else: nothing that happens later would begin it.
+    this.work.onDependents((work, closed, dependents) => this.#noneInTheWay(work, closed, dependents));
+    this.work.onBereft((work, removed, dependents) => this.#noneInTheWay(work, removed, dependents));
     this.work.onFreed(async (work, { id, run_id: run }) => {
       if (run !== null) await this.#goOnWith(work, run, [id], { ends: true });
     });
@@ -52,11 +54,29 @@ export class RunKeeper implements OnModuleInit {
     if (run !== undefined && run.outcome === null) await this.#decided(work, run, begun);
   }
 
+  /** What is closed, or gone, holds up steps of other runs no more: where a run decides them itself it goes on with them. Its own it finds without this. */
+  async #noneInTheWay(work: Work, { run_id: own }: BeadRecord, dependents: readonly Edge[]): Promise<void> {
+    const ids = dependents.flatMap(({ type, issue_id: id }) => (BLOCKING.includes(type) ? [id] : []));
+    const free = (await work.findAll(ids)).filter(
+      ({ run_id: run, status, open_blockers: left }) => run !== null && run !== own && status !== 'closed' && left === 0,
+    );
+    for (const [run, steps] of Map.groupBy(free, (step) => step.run_id!))
+      await this.#goOnWith(
+        work,
+        run,
+        steps.map(({ id }) => id),
+        { ends: true, later: true },
+      );
+  }
+
   /** Goes on with these steps, where their run decides them, and with no others: a person may have opened those again that it would close. */
-  async #goOnWith(work: Work, id: string, steps: readonly string[], { ends }: { ends: boolean }): Promise<void> {
+  async #goOnWith(work: Work, id: string, steps: readonly string[], { ends, later }: { ends: boolean; later?: boolean }): Promise<void> {
     if (steps.length === 0 || (await work.decidedAmong(steps)) === undefined) return;
     const run = await this.repository.find(work.tx, work.city.streamId, id);
-    if (run !== undefined && run.outcome === null) await this.#decided(work, run, undefined, new Narrow(steps, ends));
+    if (run === undefined || run.outcome !== null) return;
+    // Any number of runs may wait for one bead, and the city's other writers for all of them.
+    if (later === true && this.control.isLate(work)) await this.control.goOnLater(work, id);
+    else await this.#decided(work, run, undefined, new Narrow(steps, ends));
   }
 
   async #closed(work: Work, closed: BeadRecord): Promise<void> {

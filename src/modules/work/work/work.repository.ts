@@ -210,7 +210,7 @@ export class WorkRepository {
   }
 
   /**
-   * Of beads, those whose end others only count, who are few, and those that each of them holds up, by id. Not so convoys, waits, what one of them looks at, and what
+   * Of beads, those whose end others only count, who are few, and those that each of them holds up, by id. Not so convoys, waits, what one of them or another run looks at, and what
    * something was launched for.
    */
   async counted(tx: Tx, streamId: number, ids: readonly string[], few: number): Promise<Map<string, readonly string[]>> {
@@ -219,7 +219,8 @@ export class WorkRepository {
       left join beads p on p.stream_id = b.stream_id and p.id = b.parent
       cross join lateral (
         select count(*) as n, coalesce(bool_or(d.looks), false) as looked, coalesce(array_agg(d.issue_id) filter (where d.blocking), '{}') as behind from (
-          select d.issue_id, d.blocking, d.type = any(${HEAVY}::text[]) or o.issue_type = 'convoy' or 'gc:wait' = any(o.labels) as looks
+          select d.issue_id, d.blocking, d.type = any(${HEAVY}::text[]) or o.issue_type = 'convoy' or 'gc:wait' = any(o.labels)
+            or o.run_id is not null and o.run_id is distinct from b.run_id as looks
           from bead_dependencies d join beads o on o.stream_id = d.stream_id and o.id = d.issue_id
           where d.stream_id = b.stream_id and d.depends_on_id = b.id limit ${few + 1}) d) e
       where e.n <= ${few} and not e.looked and b.issue_type <> 'convoy' and p.issue_type is distinct from 'convoy' and not 'gc:wait' = any(b.labels)

@@ -14,7 +14,15 @@ import type { BeadRecord } from './bead-record.js';
 import { closeConvoys, closeEmptiedConvoys, closeLeftConvoys, closeUnblockedStep, tellClosedConvoy } from './convoy-closing.js';
 import { cancelClosedWait, failWaits, satisfyWaits } from './wait-satisfaction.js';
 import type { WorkLimits } from './work-limits.js';
-import { Work, type ChangedReaction, type ClosedReaction, type FreedReaction, type Reactions, type RemovedReaction } from './work.js';
+import {
+  Work,
+  type ChangedReaction,
+  type ClosedReaction,
+  type DependentsReaction,
+  type FreedReaction,
+  type Reactions,
+  type RemovedReaction,
+} from './work.js';
 import { WorkRepository } from './work.repository.js';
 
 /** What a transaction has done; without an event, the index is the head that it saw. */
@@ -38,11 +46,11 @@ export interface Part<T> extends Pick<WorkOptions, 'ahead'>, Asking {
 export class WorkService {
   readonly #reactions = {
     closing: [tellClosedConvoy, cancelClosedWait],
-    dependents: [closeConvoys, satisfyWaits],
+    dependents: [closeConvoys, satisfyWaits] as DependentsReaction[],
     closed: [] as ClosedReaction[],
     changed: [closeLeftConvoys],
     freed: [closeUnblockedStep],
-    bereft: [closeEmptiedConvoys, failWaits],
+    bereft: [closeEmptiedConvoys, failWaits] as RemovedReaction[],
     removed: [] as RemovedReaction[],
   } satisfies Reactions;
 
@@ -68,6 +76,16 @@ export class WorkService {
   /** As `onClosed`, for every bead that somebody takes something off that it waits for. */
   onFreed(reaction: FreedReaction): void {
     this.#reactions.freed.push(reaction);
+  }
+
+  /** As `onClosed`, for those that depend on a bead that is closed. */
+  onDependents(reaction: DependentsReaction): void {
+    this.#reactions.dependents.push(reaction);
+  }
+
+  /** As `onClosed`, for those that have lost the edge to a bead that is removed. */
+  onBereft(reaction: RemovedReaction): void {
+    this.#reactions.bereft.push(reaction);
   }
 
   /** As `onClosed`, for every bead that is removed for good. */

@@ -17,6 +17,20 @@ describe('what follows in a run', () => {
     expect(run.facts[0]!.ended!.output).toBe('{"n":1}');
   });
 
+  // Guards: what waits for a bead of somebody would be begun, and what is failed by a step of its own run would wait.
+  it('begins and ends nothing that waits for what is outside the run, and skips it all the same', () => {
+    const run = new Case(
+      '[[steps]]\nid = "a"\ntitle = "A"\n[[steps]]\nid = "b"\ntitle = "B"\nneeds = ["a"]\nretry = { max_attempts = 2 }\n[[steps]]\nid = "s"\ntitle = "S"\nmetadata = { "gc.kind" = "scope" }\n',
+    );
+    run.waits('f.s', true);
+    expect(run.next()).toEqual([]);
+    run.waits('f.s', false);
+    run.waits('f.b', true);
+    expect(run.next()).toEqual(['close f.s: pass, all of its members have passed']);
+    run.end('f.a', { word: 'fail' });
+    expect(run.next()).toEqual(['close f.b: skipped, f.a failed', 'finish fail: f.a failed']);
+  });
+
   it('a retry that is used up fails, or passes when that is harmless', () => {
     for (const [kind, told] of [
       ['hard_fail', ['close f.a: fail, missing_outcome (hard_fail)', 'finish fail: f.a failed']],

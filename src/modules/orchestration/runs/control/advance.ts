@@ -91,7 +91,7 @@ class Run {
       node.cause = failed.cause ?? causeOf(failed);
       return this.#close(node, outcome, node.cause.reason, outcome === 'skipped' ? { by: node.cause.by } : {});
     }
-    if (blockers.some(({ outcome }) => outcome === undefined)) return;
+    if (node.fact.waits === true || blockers.some(({ outcome }) => outcome === undefined)) return;
     if (step.kind === 'scope') return this.#close(node, 'pass', 'all of its members have passed');
     if (step.control !== undefined) this.#control(node, step.control);
   }

@@ -104,7 +104,8 @@ export class RunControlRepository {
       from run_steps s join beads b on b.stream_id = s.stream_id and b.id = s.bead_id
       where s.stream_id = ${streamId} and s.run_id = ${run} order by b.created_at, length(b.id), b.id`.execute(tx);
     if (rows.length === 0) return undefined;
-    const edges = await this.#edges(tx, streamId, run, rows);
+    const { edges, outside } = await this.#edges(tx, streamId, run, rows);
+    const waiting = await this.#waiting(tx, streamId, outside);
     const outputs = await this.#outputs(tx, streamId, askedFor(rows, edges));
     const checks = rows.flatMap(({ bead, step }) => (step.control?.kind === 'check' ? [bead] : []));
     const asked = await this.#asked(tx, streamId, checks);
@@ -114,6 +115,7 @@ export class RunControlRepository {
       steps: rows.map(({ bead, step, made_by, round, verdict, status, word, failure, reason }) => ({
         step,
         started: status !== 'open',
+        ...(waiting.has(bead) ? { waits: true } : {}),
         ...(made_by === null ? {} : { of: made_by, round: round! }),
         ...(verdict === null ? {} : { verdict }),
         ...(asked.has(bead) ? { asked: asked.get(bead)! } : {}),
@@ -158,20 +160,37 @@ export class RunControlRepository {
   }
 
   /**
-   * Who waits for whom among the steps of a run, but for controls that wait for what they have made. The steps are known already: where a plan takes a run
-   * for a small one, joining them again compares each with each.
+   * Who waits for whom among the steps of a run, but for controls that wait for what they have made, and who waits for beads outside it. The steps are known
+   * already: where a plan takes a run for a small one, joining them again compares each with each.
    */
-  async #edges(tx: Tx, streamId: number, run: string, steps: readonly PlacedRow[]): Promise<RecipeEdge[]> {
+  async #edges(tx: Tx, streamId: number, run: string, steps: readonly PlacedRow[]): Promise<{ edges: RecipeEdge[]; outside: Outside[] }> {
     const { rows } = await sql<{ from: string; to: string; kind: RecipeEdge['kind'] }>`
       select d.depends_on_id as "from", d.issue_id as "to", d.type as kind
       from run_steps t join bead_dependencies d on d.stream_id = t.stream_id and d.issue_id = t.bead_id and d.blocking
       where t.stream_id = ${streamId} and t.run_id = ${run}`.execute(tx);
     const known = new Map(steps.map((row) => [row.bead, row]));
-    return rows.flatMap(({ from, to, kind }) => {
+    const edges = rows.flatMap(({ from, to, kind }) => {
       const [needed, step] = [known.get(from), known.get(to)!];
       return needed === undefined || needed.made_by === step.step.id ? [] : [{ from: needed.step.id, to: step.step.id, kind }];
     });
+    return { edges, outside: rows.filter(({ from }) => !known.has(from)) };
   }
+
+  /** The beads of the steps that wait for one that is open. */
+  async #waiting(tx: Tx, streamId: number, outside: readonly Outside[]): Promise<ReadonlySet<string>> {
+    if (outside.length === 0) return new Set();
+    const ids = [...new Set(outside.map(({ from }) => from))];
+    const { rows } = await sql<{ id: string }>`
+      select id from beads where stream_id = ${streamId} and id = any(${ids}::text[]) and status <> 'closed'`.execute(tx);
+    const open = new Set(rows.map(({ id }) => id));
+    return new Set(outside.flatMap(({ from, to }) => (open.has(from) ? [to] : [])));
+  }
+}
+
+/** That the bead of a step waits for one outside its run. */
+interface Outside {
+  readonly from: string;
+  readonly to: string;
 }
 
 interface PlacedRow {

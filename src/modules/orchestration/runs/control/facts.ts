@@ -51,6 +51,8 @@ export interface StepFact {
   readonly of?: string;
   readonly round?: number;
   readonly started: boolean;
+  /** It waits for a bead outside the run that is open. */
+  readonly waits?: true;
   /** Present once it is closed. */
   readonly ended?: Ended;
   /** Of a check: what its script said last. */

@@ -4,6 +4,9 @@ import { plansOf, rowsRead } from '../../../../../test/support/plans.js';
 import { workFixture, type WorkFixture } from '../../../../../test/support/work.js';
 import type { Db } from '../../../../platform/database/database.js';
 import type { Tx } from '../../../../platform/database/transactions.js';
+import { stepOf } from '../../../work/work/fan-out.js';
+import { FanOutsRepository } from '../../../work/work/fan-outs.repository.js';
+import type { Work } from '../../../work/work/work.js';
 import { RunControlRepository } from './control.repository.js';
 import { ANYBODY } from '../../../../contract/principal.js';
 import { DependenciesRepository } from '../../../work/dependencies/dependencies.repository.js';
@@ -157,6 +160,103 @@ describe('a run that decides', () => {
     expect(await steps()).toMatchObject({ b: 'open' });
     await dependencies.remove(fixture.city, b!.id, a!.id, ANYBODY);
     expect(await steps()).toMatchObject({ a: 'ready', b: 'pass' });
+  });
+
+  describe('and waits for what is outside it', () => {
+    const outside = () =>
+      fixture.work.run(fixture.city, 'somebody', (work) => work.create({ rig: '', title: 'x' })).then(({ value }) => value.id);
+    const wait = async (id: string): Promise<void> => {
+      const dependencies = new DependenciesService(new DependenciesRepository(fixture.db), fixture.work);
+      await dependencies.add(
+        fixture.city,
+        (await rows()).find(({ ref }) => ref === 'f.b')!.id,
+        { depends_on_id: id, type: 'blocks' },
+        ANYBODY,
+      );
+    };
+    const change = (body: (work: Work) => Promise<unknown>) => fixture.work.run(fixture.city, 'somebody', body);
+    const B = '[[steps]]\nid = "b"\ntitle = "B"\nneeds = ["a"]\n';
+    const launched = async (how: string): Promise<string> => {
+      const { id } = await launch(`[[steps]]\nid = "a"\ntitle = "A"\n${B}${how}`);
+      return id;
+    };
+
+    // Guard: somebody would be offered what waits, or nobody ever what waits no more.
+    it.each<[string, (work: Work, id: string) => Promise<unknown>]>([
+      ['is closed', (work, id) => work.close(id)],
+      ['is closed with others', (work, id) => work.closeAll([id], {})],
+      ['is removed', (work, id) => work.remove(id)],
+    ])('begins once that %s', async (_, end_) => {
+      await launched('retry = { max_attempts = 2 }\n');
+      const [x, y] = [await outside(), await outside()];
+      await wait(x);
+      await wait(y);
+      await end('a');
+      await change((work) => end_(work, x));
+      expect(await steps()).toEqual({ a: 'done', b: 'open' });
+      await change((work) => end_(work, y));
+      expect(await steps()).toEqual({ a: 'done', b: 'open', 'b.attempt.1': 'ready' });
+    });
+
+    it('begins no other attempt meanwhile, nor ends', async () => {
+      const id = await launched('retry = { max_attempts = 2 }\n');
+      await end('a');
+      const x = await outside();
+      await wait(x);
+      await end('b.attempt.1', { 'gc.outcome': 'fail', 'gc.failure_class': 'transient' });
+      expect(await steps()).toEqual({ a: 'done', b: 'open', 'b.attempt.1': 'fail' });
+      await change((work) => work.close(x));
+      expect(await steps()).toMatchObject({ 'b.attempt.2': 'ready' });
+      await change((work) => work.reopen(x));
+      await end('b.attempt.2', { 'gc.outcome': 'pass' });
+      expect(await steps()).toMatchObject({ b: 'open' });
+      await change((work) => work.close(x));
+      expect(await runs.run(id)).toMatchObject({ status: 'completed' });
+    });
+
+    it('begins when a worker comes to it, where many wait for one bead', async () => {
+      await launched('retry = { max_attempts = 2 }\n');
+      const x = await outside();
+      await wait(x);
+      await end('a');
+      fixture.work.limits = { few: 0, step: 1 };
+      await change((work) => work.close(x));
+      expect(await steps()).toEqual({ a: 'done', b: 'open' });
+      await change((work) => stepOf(work, new FanOutsRepository(fixture.db), x, 'worker', 1));
+      expect(await steps()).toMatchObject({ 'b.attempt.1': 'ready' });
+    });
+
+    // Guard: the city's other writers wait for whoever closes it.
+    it('leaves runs to workers once it has been at others for long', async () => {
+      const x = await outside();
+      for (let n = 0; n < 2; n++) {
+        await launched('retry = { max_attempts = 2 }\n');
+        const [a, b] = (await rows()).slice(-2);
+        await change((work) => work.putEdge({ issue_id: b!.id, depends_on_id: x, type: 'blocks' }));
+        await change((work) => work.close(a!.id));
+      }
+      const begun = async (): Promise<number> => (await rows()).filter(({ ref }) => ref === 'f.b.attempt.1').length;
+      Object.assign(runs.limits, { ms: 500, rest: () => 0 });
+      let now = 0;
+      const clock = jest.spyOn(performance, 'now').mockImplementation(() => (now += 1_000));
+      await change((work) => work.close(x));
+      clock.mockRestore();
+      expect(await begun()).toBe(1);
+      expect([await runs.sweepContinuations(), await begun()]).toEqual([1, 2]);
+    });
+
+    it('hears of what another run closes with others', async () => {
+      const gated = (n: number): string =>
+        `[[steps]]\nid = "s${n}"\ntitle = "S"\nneeds = ["z"]\n[[compose.gate]]\nbefore = "s${n}"\ncondition = "steps.complete >= 1"\n`;
+      await launch(`[[steps]]\nid = "z"\ntitle = "Z"\n${gated(1)}${gated(2)}`);
+      const gate = (await rows()).find(({ ref }) => ref === 'f.gate-s1')!.id;
+      await launched('retry = { max_attempts = 2 }\n');
+      await wait(gate);
+      await end('a');
+      expect(await steps()).toMatchObject({ b: 'open' });
+      await end('z');
+      expect(await steps()).toMatchObject({ 'gate-s1': 'pass', 'b.attempt.1': 'ready' });
+    });
   });
 
   it('takes a scope down with the member that fails, and cleans up', async () => {

@@ -130,6 +130,17 @@ export class RunControl {
     return this.#goings.isBusy(work, run);
   }
 
+  /** Whether the transaction has been at runs for as long as it may. */
+  isLate(work: Work): boolean {
+    return performance.now() - this.#goings.of(work).since > this.limits.ms;
+  }
+
+  /** Has a worker go on with a run as soon as the city has had its rest. */
+  async goOnLater(work: Work, run: string): Promise<void> {
+    const rest = this.limits.rest(performance.now() - this.#goings.of(work).since);
+    await this.repository.goOnLater(work.tx, work.city.streamId, run, new Map(), rest);
+  }
+
   /** Steps that go on are looked at again when they are closed again. */
   async reopened(work: Work, ids: readonly string[]): Promise<void> {
     await this.repository.unsay(work.tx, work.city.streamId, ids);

@@ -62,6 +62,11 @@ export class Case {
     this.#change(id, { asked: round });
   }
 
+  waits(id: string, is: boolean): void {
+    const { waits: _, ...fact } = this.facts.find(({ step }) => step.id === id)!;
+    this.facts = this.facts.map((each) => (each.step.id === id ? { ...fact, ...(is ? { waits: true } : {}) } : each));
+  }
+
   takes(id: string, members: readonly string[]): void {
     this.#change(id, { units: members.map((member, index) => ({ n: index + 1, member })) });
   }
