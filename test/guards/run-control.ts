@@ -645,9 +645,9 @@ export const RUN_CONTROL: readonly Guard[] = [
   {
     guard: 'A message opens no gate that is waited for only once it has come.',
     file: 'src/modules/orchestration/runs/gates/gate-opening.service.ts',
-    find: 'await this.repository.forgetHeard(work.tx, streamId, beadsOf(gates.slice(0, decided)));',
+    find: 'await this.repository.forgetHeard(work.tx, streamId, beadsOf(done));',
     replace:
-      'await this.repository.forgetHeard(work.tx, streamId, beadsOf(gates.slice(0, decided)));\n    await this.repository.hear(work.tx, streamId, senders);',
+      'await this.repository.forgetHeard(work.tx, streamId, beadsOf(done));\n    await this.repository.hear(work.tx, streamId, senders);',
     test: 'src/modules/orchestration/runs/gates/mailed-gates.db-spec.ts',
     name: 'leaves one shut',
   },
@@ -662,7 +662,7 @@ export const RUN_CONTROL: readonly Guard[] = [
   {
     guard: 'The reconciler comes to no gate that the message itself has opened.',
     file: 'src/modules/orchestration/runs/gates/gate-opening.service.ts',
-    find: 'await this.repository.forgetHeard(work.tx, streamId, beadsOf(gates.slice(0, decided)));',
+    find: 'await this.repository.forgetHeard(work.tx, streamId, beadsOf(done));',
     replace: '',
     test: 'src/modules/orchestration/runs/gates/mailed-gates.db-spec.ts',
     name: 'opens some in a transaction',
@@ -906,5 +906,21 @@ export const RUN_CONTROL: readonly Guard[] = [
     replace: 'await',
     test: CONTROL_TEST,
     name: 'leaves runs to workers',
+  },
+  {
+    guard: 'A message is sent, and a run ends, whatever fails of the gates that wait for it.',
+    file: 'src/modules/orchestration/runs/gates/gate-opening.service.ts',
+    find: 'await work.attempt(() => this.#close(work, gate, verdict));',
+    replace: 'await this.#close(work, gate, verdict);',
+    test: 'src/modules/orchestration/runs/gates/mailed-gates.db-spec.ts',
+    name: 'is sent whatever fails',
+  },
+  {
+    guard: 'A part of a transaction that fails takes what others in it have changed with it.',
+    file: 'src/modules/work/work/account.ts',
+    find: 'for (const tried of this.#tried) if',
+    replace: 'for (const tried of this.#tried.slice(-1)) if',
+    test: 'src/modules/work/work/work.db-spec.ts',
+    name: 'a part of a part',
   },
 ];

@@ -18,8 +18,8 @@ export class Account {
   readonly #now = new Map<string, Known>();
   /** Ids of changed beads, and events of other kinds, in causal order. */
   readonly #order: (string | Made | { readonly told: NewEvent | EventDraft })[] = [];
-  /** Of the part that is tried now. */
-  #tried: Tried | undefined;
+  /** Of the parts that are tried now, each in the one before it. */
+  readonly #tried: Tried[] = [];
 
   knows(id: string): boolean {
     return this.#now.has(id);
@@ -68,15 +68,17 @@ export class Account {
   }
 
   #try(id: string): void {
-    if (this.#tried?.has(id) === false) this.#tried.set(id, this.#now.has(id) ? { bead: this.#now.get(id) } : undefined);
+    for (const tried of this.#tried) if (!tried.has(id)) tried.set(id, this.#now.has(id) ? { bead: this.#now.get(id) } : undefined);
   }
 
   /** Begins a part that may be given up: answers how it ends. */
   attempt(): { keep(): void; giveUp(): void } {
     const tried: Tried = new Map();
     const length = this.#order.length;
-    const keep = (): void => (this.#tried = undefined);
-    this.#tried = tried;
+    const keep = (): void => {
+      this.#tried.pop();
+    };
+    this.#tried.push(tried);
     return {
       keep,
       giveUp: () => {

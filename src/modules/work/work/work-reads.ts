@@ -1,5 +1,5 @@
 import type { SessionCaller } from '../../../contract/principal.js';
-import { problem, ProblemError } from '../../../contract/problems.js';
+import { problem } from '../../../contract/problems.js';
 import type { Tx } from '../../../platform/database/transactions.js';
 import { eventsIn, type EventDraft } from '../../../platform/event-log/event-draft.js';
 import type { NewEvent } from '../../../platform/event-log/event.js';
@@ -116,7 +116,10 @@ export class WorkReads {
     return this.repository.held.hasLiveRun(this.tx, this.city.streamId, id);
   }
 
-  /** Does a part of the transaction that may be refused: nothing of it is written then, and the rest goes on as if it had not been tried. */
+  /**
+   * Does a part of the transaction that may be refused, or fail: nothing of it is written then, and the rest goes on as if it had not been tried. A part may
+   * have others in it.
+   */
   async attempt<T>(part: () => Promise<T>): Promise<T> {
     const { tx, repository } = this;
     await repository.mark(tx);
@@ -127,12 +130,12 @@ export class WorkReads {
       await repository.unmark(tx);
       return value;
     } catch (error) {
-      // Anything else ends the transaction.
-      if (error instanceof ProblemError) {
-        await repository.backToMark(tx);
-        await repository.unmark(tx);
-        tried.giveUp();
-      }
+      tried.giveUp();
+      // Where there is no going back the transaction is over, and what has ended it is the error.
+      await repository.backToMark(tx).then(
+        () => repository.unmark(tx),
+        () => undefined,
+      );
       throw error;
     }
   }

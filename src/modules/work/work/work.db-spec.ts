@@ -221,6 +221,31 @@ describe('a transaction on work', () => {
     expect(await kinds(2)).toEqual(['bead.updated al-1', 'bead.created al-3', 'bead.updated al-2']);
   });
 
+  it('goes on after a part of a part that has failed, and forgets both where the whole does', async () => {
+    await create('x');
+    const part = (w: Work) => async () => {
+      await w.update('al-1', { title: 'kept' });
+      const inner = w.attempt(async () => {
+        await w.update('al-1', { title: 'tried' });
+        await w.create({ rig: '', title: 'gone' });
+        await sql`select 1 / 0`.execute(w.tx);
+      });
+      await expect(inner).rejects.toThrow('division by zero');
+      await w.attempt(() => w.create({ rig: '', title: 'more' }));
+      expect(await w.find('al-1')).toMatchObject({ title: 'kept' });
+    };
+    await run(async (w) => {
+      const whole = w.attempt(async () => {
+        await part(w)();
+        await w.require('al-9');
+      });
+      await expect(whole).rejects.toMatchObject({ problem: 'bead_not_found' });
+      expect([await w.find('al-1'), await w.find('al-2')]).toMatchObject([{ title: 'x', revision: 1 }, undefined]);
+      await w.attempt(part(w));
+    });
+    expect(await kinds(1)).toEqual(['bead.updated al-1', 'bead.created al-2']);
+  });
+
   it('works in a running city only', async () => {
     await sql`update cities set running = false`.execute(fixture.db);
     await expect(create('x')).rejects.toMatchObject({ problem: 'city_not_found' });

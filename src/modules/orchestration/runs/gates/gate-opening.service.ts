@@ -82,28 +82,44 @@ export class GateOpening implements OnModuleInit {
     if (gates.length === 0) return;
     // Before any is opened: what is waited for only then waits for another message.
     await this.repository.hear(work.tx, streamId, senders);
-    const decided = await this.#decide(work, gates, ({ control: { id } }) => mailed(id));
-    await this.repository.forgetHeard(work.tx, streamId, beadsOf(gates.slice(0, decided)));
+    const done = await this.#decide(work, gates, ({ control: { id } }) => mailed(id));
+    await this.repository.forgetHeard(work.tx, streamId, beadsOf(done));
   }
 
   async #ended(work: Work, run: string): Promise<void> {
     const gates = await this.repository.awaiting(work.tx, work.city.streamId, 'run', [run], AT_ONCE + 1);
-    const decided = await this.#decide(work, gates, verdictOn);
-    if (decided < gates.length) await this.repository.hurry(work.tx, work.city.streamId, run);
+    const done = await this.#decide(work, gates, verdictOn);
+    if (done.length < gates.length) await this.repository.hurry(work.tx, work.city.streamId, run);
   }
 
-  /** Answers how many of them it is done with: it leaves what is more than one transaction decides. */
-  async #decide(work: Work, gates: readonly ArmedGate[], verdictOf: (gate: ArmedGate) => Verdict): Promise<number> {
+  /**
+   * Answers those that it is done with. It leaves to workers what is more than one transaction decides, and what fails: whoever sends a message, or ends a run,
+   * has nothing to do with it.
+   */
+  async #decide(work: Work, gates: readonly ArmedGate[], verdictOf: (gate: ArmedGate) => Verdict): Promise<ArmedGate[]> {
     const decided = this.#decided.get(work) ?? { since: performance.now(), gates: 0 };
     this.#decided.set(work, decided);
-    for (const [at, gate] of gates.entries()) {
+    const done: ArmedGate[] = [];
+    for (const gate of gates) {
       const verdict = verdictOf(gate);
-      if (verdict === undefined) continue;
-      if (decided.gates >= AT_ONCE || (decided.gates > 0 && performance.now() - decided.since > this.longestMs)) return at;
-      decided.gates++;
-      await this.#close(work, gate, verdict);
+      if (verdict !== undefined) {
+        if (decided.gates >= AT_ONCE || (decided.gates > 0 && performance.now() - decided.since > this.longestMs)) break;
+        decided.gates++;
+        if (!(await this.#tried(work, gate, verdict))) continue;
+      }
+      done.push(gate);
     }
-    return gates.length;
+    return done;
+  }
+
+  /** Closes it unless that fails. */
+  async #tried(work: Work, gate: ArmedGate, verdict: NonNullable<Verdict>): Promise<boolean> {
+    try {
+      await work.attempt(() => this.#close(work, gate, verdict));
+      return true;
+    } catch {
+      return false;
+    }
   }
 
   /** Answers whether it did: the gate before it may have ended the run of both. */

@@ -135,6 +135,23 @@ describe('a gate', () => {
     });
   });
 
+  // Guard: a run ends whatever is wrong with one that waits for it.
+  it('of a run keeps it from ending by nothing that fails, and is looked at again', async () => {
+    const other = await launch(gated('type = "human", id = "x"'));
+    const all = [await launch(gated(`type = "run", id = "${other.id}"`)), await launch(gated(`type = "run", id = "${other.id}"`))];
+    for (const each of all) await done(each, 'a');
+    expect(await runs.sweep()).toBe(0);
+    const find = runs.repository.find.bind(runs.repository);
+    const broken = jest.spyOn(runs.repository, 'find').mockImplementation(async (tx, streamId, id) => {
+      if (id === all[0]!.id) throw new Error('it cannot go on');
+      return find(tx, streamId, id);
+    });
+    for (const ref of ['a', 'gate-b', 'b']) await done(other, ref);
+    broken.mockRestore();
+    expect([await statusOf(other), await statusOf(all[0]!), await statusOf(all[1]!)]).toEqual(['completed', 'waiting', 'active']);
+    expect([await runs.sweep(), await statusOf(all[0]!)]).toEqual([1, 'active']);
+  });
+
   // Guard: the city's other writers get in between.
   it('of a timer open in several transactions where that takes long', async () => {
     const all: string[] = [];

@@ -81,6 +81,24 @@ describe('a message that gates wait for', () => {
     expect(await statusOf(behind)).toBe('active');
   });
 
+  // Guard: nobody's message is refused for what is wrong with the run of somebody else.
+  it('is sent whatever fails of what it opens, which workers try again', async () => {
+    const all = await launchAll(3);
+    await sql`create function refuse() returns trigger language plpgsql as $$ begin raise exception 'it cannot be closed'; end $$`.execute(
+      fixture.db,
+    );
+    const refused = sql.lit(await gateOf(all[1]!));
+    await sql`
+      create trigger refuse before update on beads for each row when (old.id = ${refused} and new.status = 'closed') execute function refuse()`.execute(
+      fixture.db,
+    );
+    expect(await mail()).toMatchObject({ value: { subject: 'x' } });
+    expect(await those(all, 'active')).toEqual([all[0], all[2]]);
+    expect([await runs.sweepHeard(), await those(all, 'waiting')]).toEqual([0, [all[1]]]);
+    await sql`drop trigger refuse on beads`.execute(fixture.db);
+    expect([await launches(fixture, fixture.another()).sweepHeard(), await those(all, 'active')]).toEqual([1, all]);
+  });
+
   it('opens them in several transactions where that takes long', async () => {
     runs.opening.longestMs = 500;
     const all = await launchAll(4);
