@@ -90,17 +90,13 @@ export function aboutUnits({ units, member }: Step): string {
   return ` (${over} of ${units.length} units over${why.length === 0 ? '' : `; ${why.slice(0, 3).join('; ')}${why.length > 3 ? '; …' : ''}`})`;
 }
 
-/** A whole waits for its parts: nobody has to be told. */
+/** A whole waits for its parts: nobody has to be told. Beads outside the run are told where nothing in it is in the way; which of several is open the run does not say. */
 function lineOf(step: Step, known: ReadonlyMap<string, Step>): string {
-  const open = step.needs.filter((id) => {
-    const need = known.get(id);
-    return (
-      need !== undefined &&
-      need.parent !== step.id &&
-      (step.units === undefined || drainOf(need) !== step.ref) &&
-      !['completed', 'skipped', 'failed', 'canceled'].includes(need.status)
-    );
-  });
+  const inside = step.needs
+    .flatMap((id) => known.get(id) ?? [])
+    .filter(({ status }) => !['completed', 'skipped', 'failed', 'canceled'].includes(status));
+  const told = inside.filter((need) => need.parent !== step.id && (step.units === undefined || drainOf(need) !== step.ref));
+  const open = inside.length === 0 ? step.needs.filter((id) => !known.has(id)) : told.map(({ id }) => id);
   const owner = step.assignee === undefined ? '' : ` @${step.assignee}`;
   const kind = step.kind === 'gate' ? ', a gate' : '';
   const after = step.status === 'blocked' && open.length > 0 ? ` (after ${open.join(', ')})` : '';
