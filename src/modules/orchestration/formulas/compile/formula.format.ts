@@ -92,7 +92,7 @@ const step = z.strictObject({
         max_attempts: key(z.int(), 'So many attempts at the most.'),
         on_exhausted: key(oneOf('hard_fail', 'soft_fail'), 'Whether the run fails with the last one.', 'hard_fail'),
       }),
-      'The step is done again when it fails.',
+      'The step is done again when an attempt says no outcome, or fails with a `gc.failure_class` other than `hard`. One that fails without it has failed for good.',
     ),
     on_complete: key(
       table({
