@@ -923,4 +923,20 @@ export const RUN_CONTROL: readonly Guard[] = [
     test: 'src/modules/work/work/work.db-spec.ts',
     name: 'a part of a part',
   },
+  {
+    guard: 'What steps say that a run does not decide is not read with each step that ends.',
+    file: `${CONTROL}/control.repository.ts`,
+    find: '${texts ? sql`s.step` : DECIDING} as step',
+    replace: 's.step',
+    test: CONTROL_TEST,
+    name: 'only where a round is due',
+  },
+  {
+    guard: 'A round has its room beside all that the steps of a run say.',
+    file: `${CONTROL}/run-control.ts`,
+    find: "!texts && all.some((act) => act.do === 'add') ? this.#look(work, id, true) : { facts, all }",
+    replace: '{ facts, all }',
+    test: CONTROL_TEST,
+    name: 'only where a round is due',
+  },
 ];

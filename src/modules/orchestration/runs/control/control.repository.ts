@@ -30,6 +30,20 @@ export interface Asked {
   readonly subject: string;
 }
 
+/** What is left out of a step that no decision depends on. */
+const SAYS_NOTHING = {
+  title: '',
+  description: '',
+  notes: '',
+  assignee: '',
+  labels: [],
+  metadata: {},
+  type: '',
+} satisfies Partial<RecipeStep>;
+
+/** Controls make others of themselves: they stay whole. */
+const DECIDING = sql<RecipeStep>`case when s.step ? 'control' then s.step else s.step - '{title,description,notes,assignee,labels,metadata,type}'::text[] end`;
+
 /** SQL of what runs decide, under the city's work lock. */
 @Injectable()
 export class RunControlRepository {
@@ -86,8 +100,11 @@ export class RunControlRepository {
       on conflict do nothing`.execute(tx);
   }
 
-  /** Undefined for a run that decides nothing. */
-  async facts(tx: Tx, streamId: number, run: string): Promise<StoredRun | undefined> {
+  /**
+   * Undefined for a run that decides nothing. What steps say that it does not decide itself counts only for the room of a round: without `texts` it is not read, as all
+   * steps are looked at whenever one ends.
+   */
+  async facts(tx: Tx, streamId: number, run: string, { texts }: { texts: boolean }): Promise<StoredRun | undefined> {
     const { rows } = await sql<{
       bead: string;
       step: RecipeStep;
@@ -99,7 +116,7 @@ export class RunControlRepository {
       failure: string | null;
       reason: string | null;
     }>`
-      select b.id as bead, s.step, s.made_by, s.round, s.verdict, b.status, b.metadata ->> 'gc.outcome' as word,
+      select b.id as bead, ${texts ? sql`s.step` : DECIDING} as step, s.made_by, s.round, s.verdict, b.status, b.metadata ->> 'gc.outcome' as word,
         b.metadata ->> 'gc.failure_class' as failure, b.metadata ->> 'gc.failure_reason' as reason
       from run_steps s join beads b on b.stream_id = s.stream_id and b.id = s.bead_id
       where s.stream_id = ${streamId} and s.run_id = ${run} order by b.created_at, length(b.id), b.id`.execute(tx);
@@ -113,7 +130,7 @@ export class RunControlRepository {
     return {
       beads: new Map(rows.map(({ bead, step }) => [step.id, bead])),
       steps: rows.map(({ bead, step, made_by, round, verdict, status, word, failure, reason }) => ({
-        step,
+        step: texts ? step : { ...SAYS_NOTHING, ...step },
         started: status !== 'open',
         ...(waiting.has(bead) ? { waits: true } : {}),
         ...(made_by === null ? {} : { of: made_by, round: round! }),

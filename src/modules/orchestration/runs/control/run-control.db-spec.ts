@@ -91,11 +91,35 @@ describe('a run that decides', () => {
     const { id } = await launch(chain.join('') + checked.join(''));
     await end('c0.iteration.1');
     const { streamId } = fixture.city;
-    const look = (db: Db): Promise<unknown> => new RunControlRepository().facts(db as unknown as Tx, streamId, id);
+    const look = (db: Db): Promise<unknown> => new RunControlRepository().facts(db as unknown as Tx, streamId, id, { texts: false });
     expect(await look(fixture.db)).toMatchObject({ steps: expect.arrayContaining([expect.objectContaining({ asked: 1 })]) });
     const read = await plansOf(fixture.pool, look);
     expect(rowsRead(read, 'run_steps')).toBeLessThanOrEqual(2 * 120);
     expect(rowsRead(read, 'run_checks')).toBe(1);
+  });
+
+  // Guards: a run may have 16 MiB of texts, which would all be read with each step that ends; and one that is full would get more.
+  it('reads what its steps say only where a round is due', async () => {
+    const long = 'y'.repeat(2_000);
+    await launch(
+      `[[steps]]\nid = "a"\ntitle = "A"\ndescription = "${long}"\n[[steps]]\nid = "r"\ntitle = "R"\ndescription = "${long}"\nneeds = ["a"]\nretry = { max_attempts = 2 }\n[[steps]]\nid = "z"\ntitle = "Z"\n`,
+    );
+    const looks = jest.spyOn(RunControlRepository.prototype, 'facts');
+    const seen = async (): Promise<number[][]> => {
+      const runs = await Promise.all(looks.mock.results.map(({ value }) => value as ReturnType<RunControlRepository['facts']>));
+      looks.mockClear();
+      return runs.map((run) => run!.steps.map(({ step }) => step.description.length));
+    };
+    await end('z');
+    expect(await seen()).toEqual([[0, 2_000, 0]]);
+    await end('a');
+    expect(await seen()).toEqual([
+      [0, 2_000, 0],
+      [2_000, 2_000, 0],
+      [0, 2_000, 0, 0],
+    ]);
+    expect((await rows()).find(({ ref }) => ref === 'f.r.attempt.1')).toMatchObject({ ready: true });
+    looks.mockRestore();
   });
 
   it('tries again, and goes on with what passed', async () => {
@@ -305,14 +329,14 @@ metadata = { "gc.kind" = "cleanup", "gc.scope_ref" = "s", "gc.scope_role" = "tea
     await end('a.iter1.b', { 'gc.output_json': '{"b":1}' });
     await end('a.iter1.c', { 'gc.output_json': '{"ok":false}' });
     const { streamId } = fixture.city;
-    const facts = await fixture.db.transaction().execute((tx) => new RunControlRepository().facts(tx, streamId, id));
+    const facts = await fixture.db.transaction().execute((tx) => new RunControlRepository().facts(tx, streamId, id, { texts: false }));
     const outputs = Object.fromEntries(facts!.steps.map(({ step, ended }) => [step.id, ended?.output]));
     // The last step of the second round is the one that the loop asks for next.
     expect(outputs).toEqual(Object.fromEntries(facts!.steps.map(({ step }) => [step.id, undefined])));
     await sql`update beads set metadata = metadata || '{"gc.output_json":"{}"}' where ref = 'f.a.iter2.c'`.execute(fixture.db);
     await fixture.db.transaction().execute(async (tx) => {
       await sql`update beads set status = 'closed', closed_at = now() where ref = 'f.a.iter2.c'`.execute(tx);
-      const { steps: all } = (await new RunControlRepository().facts(tx, streamId, id))!;
+      const { steps: all } = (await new RunControlRepository().facts(tx, streamId, id, { texts: false }))!;
       expect(all.flatMap(({ step, ended }) => (ended?.output === undefined ? [] : [`${step.id} ${ended.output}`]))).toEqual([
         'f.a.iter2.c {}',
       ]);

@@ -13,6 +13,7 @@ import { RunsRepository } from '../runs.repository.js';
 import { skippedFor } from '../skipped-behind.js';
 import { advance } from './advance.js';
 import { RunControlRepository, type StoredRun } from './control.repository.js';
+import { decides } from './decides.js';
 import type { Act, Begun, Finish } from './facts.js';
 import { Goings } from './going.js';
 import type { Narrow } from './narrow.js';
@@ -82,9 +83,9 @@ export class RunControl {
     let goes = 0;
     try {
       for (;;) {
-        const facts = await this.repository.facts(work.tx, work.city.streamId, run.id);
-        if (facts === undefined) return false;
-        const all = advance(facts);
+        const look = await this.#look(work, run.id, narrow !== undefined);
+        if (look === undefined) return false;
+        const { facts, all } = look;
         const acts = narrow?.of(facts, all) ?? all;
         await this.#unask(work, facts, acts);
         await this.#letGo(work, facts);
@@ -118,6 +119,14 @@ export class RunControl {
     } finally {
       busy.delete(run.id);
     }
+  }
+
+  /** A run as it stands, and what follows; with what its steps say where that is asked for, or where a round is due, for which there may be no room. */
+  async #look(work: Work, id: string, texts: boolean): Promise<{ facts: StoredRun; all: Act[] } | undefined> {
+    const facts = await this.repository.facts(work.tx, work.city.streamId, id, { texts });
+    if (facts === undefined) return undefined;
+    const all = advance(facts);
+    return !texts && all.some((act) => act.do === 'add') ? this.#look(work, id, true) : { facts, all };
   }
 
   /** Whatever a go takes, each transaction does one of a run. */
@@ -263,18 +272,6 @@ export class RunControl {
     await work.putEdges(owner, lastOf(made, plan.edges), 'blocks', false);
     work.emitOf(plan.beads, made, tellSteps);
   }
-}
-
-/** Whether a run of it has more to do than to wait for its steps: gates that others open decide nothing. */
-function decides({ compiler, root_only, steps }: Recipe): boolean {
-  return (
-    compiler === 2 &&
-    !root_only &&
-    steps.some(
-      ({ control, kind }) =>
-        kind === 'scope' || kind === 'cleanup' || (control !== undefined && (control.kind !== 'gate' || control.type === 'condition')),
-    )
-  );
 }
 
 /** The end of a control whose rounds end by themselves. */
