@@ -277,6 +277,14 @@ export const EXTMSG: readonly Guard[] = [
     name: 'its bindings, handles and memberships end with it',
   },
   {
+    guard: 'A conversation is bound to the session that its name means by then.',
+    file: 'src/modules/integrations/extmsg/bindings/target.ts',
+    find: '  requireItsName(row, text);',
+    replace: '',
+    test: 'src/modules/integrations/extmsg/bindings/bindings.db-spec.ts',
+    name: 'is bound as the next one of that name',
+  },
+  {
     guard: 'Another session of a configured name has what the one before had.',
     file: 'src/modules/sessions/session-names/named-sessions.service.ts',
     find: 'if (bearer !== undefined) await changes.replace(bearer, created);',

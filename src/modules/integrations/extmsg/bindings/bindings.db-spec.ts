@@ -18,6 +18,8 @@ import type { Targets } from './targets.service.js';
 
 let fixture: SessionFixture;
 let session: SessionRow;
+/** What is found first. */
+let looks: SessionRow[];
 let bindings: BindingsService;
 let groups: GroupsService;
 
@@ -25,7 +27,8 @@ beforeEach(async () => {
   fixture = await sessionFixture();
   session = await fixture.session('asleep');
   const { db, a } = fixture;
-  const known = (): Promise<unknown> => Promise.resolve(ofSession(session));
+  looks = [];
+  const known = (): Promise<unknown> => Promise.resolve(ofSession(looks.shift() ?? session));
   const targets = { session: known, known, either: known } as unknown as Targets;
   const [conversations, memberships] = [new ConversationsRepository(), new MembershipsRepository()];
   bindings = new BindingsService(db, a.sessions, targets, conversations, new BindingsRepository(), memberships, new DeliveriesRepository());
@@ -121,5 +124,30 @@ describe('a session with very many conversations', () => {
           from extmsg_memberships where closed_at is null group by 1) m) as members`.execute(fixture.db);
     expect(rows).toEqual([{ active: 0, contexts: [0], members: { other: 10_000, both: 10_000 } }]);
     expect((await bind('one more')).Status).toBe('active');
+  });
+});
+
+describe('a name whose session ends between the look and the lock', () => {
+  let next: SessionRow;
+  beforeEach(async () => {
+    next = await fixture.session('asleep');
+    await fixture.close(session.pk);
+    // The first look finds it as it was.
+    looks = [session, next];
+  });
+
+  it('is bound as the next one of that name', async () => {
+    const bound = await bindings.bind(fixture.city, { conversation: named('one'), session_id: 'front' }, ANYBODY);
+    expect(bound.SessionID).toBe(next.id);
+  });
+
+  it('takes part as the next one of that name', async () => {
+    const { ID: group_id } = await groups.ensure(fixture.city, { root_conversation: named('group') }, ANYBODY);
+    const part = await groups.upsert(fixture.city, { group_id, handle: 'dev', session_id: 'front' }, ANYBODY);
+    expect(part.SessionID).toBe(next.id);
+  });
+
+  it('is no name where it is the id of the one that has ended', async () => {
+    expect(await refusal(bind('one'))).toMatch(/^not_found: session \S+ is closed$/);
   });
 });

@@ -8,8 +8,9 @@ import type { NewEvent } from '../../../../platform/event-log/event.js';
 import type { Indexed } from '../../../../platform/http/indexed.js';
 import { newId } from '../../../../platform/time/clock.js';
 import type { CityScope } from '../../../tenancy/cities/city-scope.js';
+import { byName } from '../../../sessions/session-names/by-name.js';
 import { SessionChangesService } from '../../../sessions/session-store/session-changes.service.js';
-import { conversationOf, requireOwn, type ConversationRow } from '../conversations/conversation.js';
+import { conversationOf, requireOwn, type Conversation, type ConversationRow } from '../conversations/conversation.js';
 import { ConversationsRepository } from '../conversations/conversations.repository.js';
 import { requireFew, tidyMetadata, type Metadata } from '../conversations/conversations.schemas.js';
 import { DeliveriesRepository } from '../deliveries/deliveries.repository.js';
@@ -25,7 +26,7 @@ import type {
   ListBodySessionBindingRecord,
   SessionBindingRecord,
 } from './bindings.schemas.js';
-import { isSame, selectorOf, type Target } from './target.js';
+import { isSame, requireOpen, selectorOf, type Target } from './target.js';
 import { Targets } from './targets.service.js';
 
 const PAGE = 500;
@@ -63,19 +64,23 @@ export class BindingsService {
     const conversation = conversationOf(body.conversation, { as: 'invalid_request', at: 'body.conversation' });
     requireOwn(caller, conversation);
     const expiresAt = body.expires_at === undefined ? undefined : new Date(body.expires_at);
-    const target = await (agentName === '' ? this.targets.session(city, sessionId) : this.targets.agent(city, agentName));
-    const row = await this.sessions.run(city, caller.actor, async (changes) => {
-      if (target.sessionPk !== null) {
-        const session = await changes.require(target.sessionPk, sessionId);
-        if (session.state === 'closed') throw problem('session_not_found', `session ${sessionId} is closed`);
-      }
+    const metadata = tidyMetadata(body.metadata);
+    const row = await byName(async () => {
+      const target = await (agentName === '' ? this.targets.session(city, sessionId) : this.targets.agent(city, agentName));
+      return this.#bind(city, caller, conversation, sessionId, { target, replace: body.replace === true, metadata, expiresAt });
+    });
+    return toBinding(row);
+  }
+
+  #bind(city: CityScope, { actor }: Principal, conversation: Conversation, sessionId: string, binding: Binding): Promise<BindingRow> {
+    const { sessionPk } = binding.target;
+    return this.sessions.run(city, actor, async (changes) => {
+      if (sessionPk !== null) requireOpen(await changes.require(sessionPk, sessionId), sessionId);
       const at = await this.conversations.ensure(changes.tx, city.streamId, conversation);
-      const binding = { target, replace: body.replace === true, metadata: tidyMetadata(body.metadata), expiresAt };
-      const { bound, events } = await this.bindIn(changes.tx, at, binding, { stream: city.stream, actor: caller.actor });
+      const { bound, events } = await this.bindIn(changes.tx, at, binding, { stream: city.stream, actor });
       changes.emit(...events);
       return bound;
     });
-    return toBinding(row);
   }
 
   /** In a transaction that has the conversation locked, and the session if it is one. @throws ProblemError conflict; validation_failed for too much metadata */

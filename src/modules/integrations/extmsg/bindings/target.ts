@@ -1,3 +1,5 @@
+import { problem } from '../../../../contract/problems.js';
+import { requireItsName } from '../../../sessions/session-names/by-name.js';
 import type { SessionRow } from '../../../sessions/session-store/session-row.js';
 
 /** Who is meant: one session, or the session of a configured name, whichever that is when it is needed. */
@@ -18,6 +20,12 @@ export const ofSession = ({ pk, id, session_name }: Pick<SessionRow, 'pk' | 'id'
 });
 
 export const ofAgent = (agentName: string): Target => ({ sessionPk: null, sessionId: '', sessionName: '', agentName });
+
+/** Of a session that a text means. @throws ProblemError session_not_found for one that has ended; whoever looks by its name with `byName` looks again */
+export function requireOpen(row: Pick<SessionRow, 'id' | 'state'>, text: string): void {
+  requireItsName(row, text);
+  if (row.state === 'closed') throw problem('session_not_found', `session ${text} is closed`);
+}
 
 /** What memberships call it. */
 export const selectorOf = ({ sessionId, agentName }: Pick<Target, 'sessionId' | 'agentName'>): string => agentName || sessionId;

@@ -5,7 +5,7 @@ import type { CityConfig } from '../../../files/composition/city-config.js';
 import { ConfigReadsService } from '../../../configuration/config/config-reads.service.js';
 import { SessionResolver } from '../../../sessions/session-names/session-resolver.service.js';
 import type { SessionRow } from '../../../sessions/session-store/session-row.js';
-import { ofAgent, ofSession, type Target } from './target.js';
+import { ofAgent, ofSession, requireOpen, type Target } from './target.js';
 
 /** Turns what people write into who is meant, when it is written: names that mean the same are the same target. */
 @Injectable()
@@ -18,7 +18,7 @@ export class Targets {
   /** A session that is there and not closed. @throws ProblemError session_not_found, ambiguous, conflict */
   async session(city: CityScope, text: string): Promise<Target> {
     const row = await this.resolver.resolve(city, text, { closed: false, materialize: false });
-    if (row.state === 'closed') throw problem('session_not_found', `session ${text} is closed`);
+    requireOpen(row, text);
     return ofSession(row);
   }
 

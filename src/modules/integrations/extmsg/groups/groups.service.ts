@@ -7,9 +7,10 @@ import type { OKResponseBody } from '../../../../contract/scalars.js';
 import { event } from '../../../../platform/event-log/event.js';
 import { newId } from '../../../../platform/time/clock.js';
 import type { CityScope } from '../../../tenancy/cities/city-scope.js';
+import { byName } from '../../../sessions/session-names/by-name.js';
 import type { SessionChanges } from '../../../sessions/session-store/session-changes.js';
 import { SessionChangesService } from '../../../sessions/session-store/session-changes.service.js';
-import { selectorOf, isSame, type Target } from '../bindings/target.js';
+import { isSame, requireOpen, selectorOf, type Target } from '../bindings/target.js';
 import { Targets } from '../bindings/targets.service.js';
 import { conversationOf, factsOf, requireOwn, shown, type Conversation } from '../conversations/conversation.js';
 import { ConversationsRepository } from '../conversations/conversations.repository.js';
@@ -83,10 +84,21 @@ export class GroupsService {
   async upsert(city: CityScope, body: ExtMsgParticipantUpsertInput, caller: Principal): Promise<ConversationGroupParticipant> {
     const handle = requireHandle(body.handle);
     await this.#visible(city, body.group_id, caller);
-    const target = await this.targets.either(city, body.session_id.trim());
-    const participant = await this.sessions.run(city, caller.actor, async (changes) => {
-      if (target.sessionPk !== null && (await changes.require(target.sessionPk, body.session_id)).state === 'closed')
-        throw problem('session_not_found', `session ${body.session_id} is closed`);
+    const text = body.session_id.trim();
+    const participant = await byName(async () =>
+      this.#upsert(city, body, { handle, text, target: await this.targets.either(city, text) }, caller),
+    );
+    return toParticipant(participant, body.group_id);
+  }
+
+  #upsert(
+    city: CityScope,
+    body: ExtMsgParticipantUpsertInput,
+    { handle, text, target }: { readonly handle: string; readonly text: string; readonly target: Target },
+    caller: Principal,
+  ): Promise<ParticipantRow> {
+    return this.sessions.run(city, caller.actor, async (changes) => {
+      if (target.sessionPk !== null) requireOpen(await changes.require(target.sessionPk, text), text);
       const group = await this.#locked(changes, body.group_id);
       const all = await this.repository.participants(changes.tx, group.pk);
       const before = all.find((each) => each.handle === handle);
@@ -103,7 +115,6 @@ export class GroupsService {
       if (before !== undefined && !isSame(target, before)) await this.#leave(changes, group, before);
       return row;
     });
-    return toParticipant(participant, body.group_id);
   }
 
   /** @throws ProblemError extmsg_group_not_found; validation_failed for a handle that nobody has had */
