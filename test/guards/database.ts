@@ -145,10 +145,26 @@ export const DATABASE: readonly Guard[] = [
   {
     guard: 'Where it cannot be asked what is due, everybody looks by himself.',
     file: 'src/platform/database/due-looks.ts',
-    find: "return 'all';",
-    replace: 'return new Set<number>();',
+    find: "return isAway ? NOBODY : 'all';",
+    replace: 'return NOBODY;',
     test: 'src/platform/database/due-looks.spec.ts',
     name: 'are not waited for where it cannot be asked what is due',
+  },
+  {
+    guard: 'While the database is away nobody looks by himself for what is due, and the log says so once.',
+    file: 'src/platform/database/due-looks.ts',
+    find: "return isAway ? NOBODY : 'all';",
+    replace: "return isAway ? 'all' : 'all';",
+    test: 'src/platform/database/due-looks.spec.ts',
+    name: 'are all that comes while the database is away, of which the log has one line',
+  },
+  {
+    guard: 'Of what fails again and again the log has the first failure.',
+    file: 'src/platform/logging/outage.ts',
+    find: 'if (!this.#failing) this.log.warn(',
+    replace: 'this.log.warn(',
+    test: 'src/platform/logging/outage.spec.ts',
+    name: 'says the first failure of each outage, and once that it works again',
   },
   {
     guard: 'A page has as many bytes as it may have, whatever its limit.',

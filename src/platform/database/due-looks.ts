@@ -3,10 +3,12 @@ import { sql, type CompiledQuery, type RawBuilder } from 'kysely';
 import { Lifecycle, type ShutdownPhase } from '../health/lifecycle.js';
 import { repeat } from '../health/repeat.js';
 import { AppLogger } from '../logging/logger.js';
+import { Outage } from '../logging/outage.js';
 import { AutoResetEvent } from '../time/auto-reset-event.js';
 import { sleep } from '../time/clock.js';
 import { preparing } from '../turns/preparing.js';
 import { Db, PgPool } from './database.js';
+import { isRetryable, isTooSlow } from './pg-errors.js';
 
 /** Whether there is something to do, as one value in SQL; null says no. It may say yes where there is nothing, and never the other way round. */
 export type DueCondition = RawBuilder<boolean | null>;
@@ -34,12 +36,13 @@ interface Watched {
 const ALL_MS = 30_000;
 /** Where the look hangs, whoever waits to be rung looks by himself after this. It is never before his turn: else each would look twice as often. */
 const UNRUNG_MS = 2 * ALL_MS;
+const NOBODY: ReadonlySet<number> = new Set();
 /** A timer may be early by so much. */
 const EARLY_MS = 5;
 
 /**
  * Looks for all of this process's rooms whether anything is due for them: one prepared statement instead of one, planned anew, for each. Most
- * of the time nothing is. Where the statement fails everybody looks by himself.
+ * of the time nothing is. Where the statement itself fails everybody looks by himself; where the database does, nobody does so before his turn.
  */
 @Injectable()
 export class DueLooks {
@@ -52,13 +55,16 @@ export class DueLooks {
   /** Whose turn it is next whatever the conditions say, and since when. */
   #next = 0;
   #turnAt = performance.now();
+  readonly #outage: Outage;
 
   constructor(
     private readonly pool: PgPool,
     private readonly db: Db,
     private readonly lifecycle: Lifecycle,
     private readonly log: AppLogger,
-  ) {}
+  ) {
+    this.#outage = new Outage(log, 'it can be asked again what is due');
+  }
 
   /** Calls `ring` when something may be due, `everyMs` apart at the least. */
   watch(everyMs: number, due: DueCondition, ring: () => void): void {
@@ -119,13 +125,17 @@ export class DueLooks {
     });
   }
 
-  /** Whom to ring: everybody when that is not known. */
+  /** Whom to ring: everybody when that is not known, but nobody while the database fails: each would fail, and say so, too. */
   async #look(wanted: readonly boolean[], signal: AbortSignal): Promise<ReadonlySet<number> | 'all'> {
     try {
-      return await this.ask(wanted);
+      const due = await this.ask(wanted);
+      this.#outage.worked();
+      return due;
     } catch (error) {
-      if (!signal.aborted) this.log.warn({ err: error }, 'what is due could not be asked for; everybody looks by himself');
-      return 'all';
+      const isAway = isRetryable(error) && !isTooSlow(error);
+      const meanwhile = isAway ? 'it is asked again' : 'everybody looks by himself';
+      if (!signal.aborted) this.#outage.failed(error, `what is due could not be asked for; ${meanwhile}`);
+      return isAway ? NOBODY : 'all';
     }
   }
 

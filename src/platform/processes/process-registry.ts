@@ -11,6 +11,7 @@ import { event } from '../event-log/event.js';
 import { Lifecycle } from '../health/lifecycle.js';
 import { Metrics } from '../health/metrics.js';
 import { AppLogger } from '../logging/logger.js';
+import { Outage } from '../logging/outage.js';
 import { sleep } from '../time/clock.js';
 import { ProcessClock } from './process-clock.js';
 import { measureProcesses } from './process-metrics.js';
@@ -31,6 +32,7 @@ export class ProcessRegistry implements OnModuleInit {
   readonly #probeListeners = new Set<() => void>();
   readonly #identity: ProcessIdentity;
   readonly #clock: ProcessClock;
+  readonly #outage: Outage;
   #probeAskedAt: string | undefined;
   #beating: Promise<void> = Promise.resolve();
 
@@ -40,12 +42,13 @@ export class ProcessRegistry implements OnModuleInit {
     private readonly transactions: Transactions,
     private readonly eventLog: EventLog,
     private readonly lifecycle: Lifecycle,
-    private readonly log: AppLogger,
+    log: AppLogger,
     db: Db,
     metrics: Metrics,
   ) {
     measureProcesses(repository, db, metrics);
     this.#clock = new ProcessClock(metrics, log);
+    this.#outage = new Outage(log, 'heartbeats work again');
     this.#identity = { id: config.processId, role: config.role, hostname: hostname(), version: VERSION };
   }
 
@@ -82,8 +85,9 @@ export class ProcessRegistry implements OnModuleInit {
         if (beat === undefined) await this.transactions.run((tx) => this.repository.register(tx, this.#identity));
         else this.#heard(beat, before);
         if (beats % PURGE_EVERY_BEATS === 0) await this.transactions.run((tx) => this.repository.purge(tx));
+        this.#outage.worked();
       } catch (error) {
-        this.log.warn({ err: error }, 'a heartbeat failed');
+        this.#outage.failed(error, 'a heartbeat failed; it is tried again');
       }
     }
   }

@@ -4,6 +4,7 @@ import { AppConfig } from '../../../platform/config/config.js';
 import { Db } from '../../../platform/database/database.js';
 import { Isolation } from '../../../platform/isolation/isolation.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
+import { Outage } from '../../../platform/logging/outage.js';
 import { bootId } from '../../../platform/runtime/process-table.js';
 import { Clock, newId, sleep } from '../../../platform/time/clock.js';
 import { RunnerLease } from './runner-lease.js';
@@ -26,6 +27,8 @@ export class RunnerRegistry {
   #draining = false;
   #loop: Promise<void> | undefined;
   #watchdog: NodeJS.Timeout | undefined;
+  readonly #unregistered: Outage;
+  readonly #unrenewed: Outage;
 
   constructor(
     private readonly config: AppConfig,
@@ -36,7 +39,10 @@ export class RunnerRegistry {
     private readonly timings: RunnerTimings,
     private readonly isolation: Isolation,
     private readonly log: AppLogger,
-  ) {}
+  ) {
+    this.#unregistered = new Outage(log, 'this runner has registered');
+    this.#unrenewed = new Outage(log, 'the lease of this runner is renewed again');
+  }
 
   /** Undefined between a loss and the next registration. */
   get lease(): RunnerLease | undefined {
@@ -88,13 +94,14 @@ export class RunnerRegistry {
     const { signal } = this.#stop;
     while (!signal.aborted) {
       const lease = await this.#register().catch((error: unknown) => {
-        this.log.warn({ err: error }, 'this runner could not register; it tries again');
+        this.#unregistered.failed(error, 'this runner could not register; it tries again');
         return undefined;
       });
       if (lease === undefined) {
         await sleep(this.timings.renewMs / 2, signal);
         continue;
       }
+      this.#unregistered.worked({ runner: lease.id });
       registered(lease);
       await this.#keep(lease);
       if (signal.aborted) return;
@@ -137,8 +144,9 @@ export class RunnerRegistry {
       }
       lease.renewed(sentAt);
       this.#watch(lease);
+      this.#unrenewed.worked({ runner: lease.id });
     } catch (error) {
-      this.log.warn({ err: error, runner: lease.id }, 'the lease of this runner could not be renewed');
+      this.#unrenewed.failed(error, 'the lease of this runner could not be renewed; it is tried again', { runner: lease.id });
     }
   }
 

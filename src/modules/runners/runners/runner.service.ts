@@ -5,6 +5,7 @@ import { AppConfig } from '../../../platform/config/config.js';
 import { Lifecycle } from '../../../platform/health/lifecycle.js';
 import { Metrics } from '../../../platform/health/metrics.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
+import { Outage } from '../../../platform/logging/outage.js';
 import { Signals, type Signalled } from '../../../platform/streams/signals.js';
 import { UnconfirmedDead } from '../../../platform/runtime/port.js';
 import { sleep } from '../../../platform/time/clock.js';
@@ -61,10 +62,10 @@ export class Runner implements OnApplicationBootstrap {
   ) {
     const { pollMs } = context.timings;
     const never = (): boolean => false;
-    this.#claims = new Poller(pollMs, () => this.#claim(), failed(log, 'wanted sessions could not be taken'), never);
+    this.#claims = poller(pollMs, () => this.#claim(), log, 'wanted sessions could not be taken', never);
     // What its sessions are told is read as long as there are any; one that the database alone knows of is told by a look.
     const any = (): boolean => this.#actors.size > 0;
-    this.#inbox = new Poller(pollMs, () => this.#look(), failed(log, 'the inbox of this runner could not be read'), any);
+    this.#inbox = poller(pollMs, () => this.#look(), log, 'the inbox of this runner could not be read', any);
     this.#orphaned = new OrphanedSessions(context, db);
     const gauge = metrics.gauge({
       name: 'svc_runner_sessions',
@@ -262,6 +263,12 @@ export class Runner implements OnApplicationBootstrap {
   }
 }
 
-function failed(log: AppLogger, what: string): (error: unknown) => void {
-  return (error) => log.warn({ err: error }, `${what}; it is tried again`);
+/** Whose failures the log has once an outage. */
+function poller(everyMs: number, work: () => Promise<void>, log: AppLogger, failure: string, needed: () => boolean): Poller {
+  const outage = new Outage(log, `no more so: ${failure}`);
+  const turn = async (): Promise<void> => {
+    await work();
+    outage.worked();
+  };
+  return new Poller(everyMs, turn, (error) => outage.failed(error, `${failure}; it is tried again`), needed);
 }
