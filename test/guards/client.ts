@@ -1014,6 +1014,22 @@ export const CLIENT: readonly Guard[] = [
     name: 'stopped long before',
   },
   {
+    guard: 'A session whose last worker has died is not said to be idle.',
+    file: 'src/cli/why/why-session.ts',
+    find: "state === 'closed' ? [] : await noWorker(api)",
+    replace: "state === 'closed' ? await noWorker(api) : []",
+    test: 'src/cli/why/why-session.spec.ts',
+    name: 'says that no worker is alive',
+  },
+  {
+    guard: 'A worker that is not heard of does not count as one that is alive.',
+    file: 'src/cli/why/no-worker.ts',
+    find: 'age * 1_000 <= RUNNER_LEASE_MS',
+    replace: 'age * 1_000 >= 0 && RUNNER_LEASE_MS > 0',
+    test: 'src/cli/why/why-session.spec.ts',
+    name: 'says that no worker is alive',
+  },
+  {
     guard: 'Nobody is told to start a server where a proxy answers.',
     file: 'src/cli/doctor/doctor.command.ts',
     find: 'OF_PROXY.includes(error.status)',

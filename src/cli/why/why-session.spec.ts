@@ -18,8 +18,11 @@ const SESSION = {
   attached: false,
 };
 
-async function why(session: object, events: readonly Record<string, unknown>[] = []): Promise<string> {
+const WORKS = [{ state: 'active', lease_age_s: 2 }];
+
+async function why(session: object, events: readonly Record<string, unknown>[] = [], runners: readonly object[] = WORKS): Promise<string> {
   server = await testServer({
+    '/v0/runners': (_request, response) => json(response, { items: runners, total: runners.length }),
     '/v0/city/alpha/session/al-7': (_request, response) => json(response, { ...SESSION, ...session }),
     '/v0/city/alpha/session/al-7/pending': (_request, response) => json(response, { items: [] }),
     '/v0/city/alpha/session/al-7/messages': (_request, response) => json(response, { items: [], total: 0 }),
@@ -67,5 +70,24 @@ describe('svc why SESSION', () => {
     ['suspended', 'user-hold', ' (user-hold)'],
   ])('tells what was as what was: %s, %s', async (state, reason, said) => {
     expect(await why({ state, running: false, ...(reason === undefined ? {} : { reason }) })).toContain(`\n  it has no process${said}\n`);
+  });
+
+  // Guard: with the last worker killed each of its sessions was said to be idle, with the words to send it something.
+  it.each<[string, object]>([
+    ['idle', {}],
+    ['in a turn', { activity: 'in-turn' }],
+    ['to be started', { state: 'start-pending', running: false }],
+  ])('says that no worker is alive of one that its row says is %s', async (_what, session) => {
+    for (const runners of [[], [{ state: 'active', lease_age_s: 16 }]]) {
+      expect((await why(session, [], runners)).split('\n').slice(1)).toEqual([
+        '  no worker is alive, so nothing of it goes on',
+        '    ended by: the start of a worker: `SVC_ROLE=worker svc serve`; see `svc doctor`',
+        '',
+      ]);
+    }
+  });
+
+  it('says what the row says where one worker of several is alive', async () => {
+    expect(await why({}, [], [{ state: 'active', lease_age_s: 90 }, ...WORKS])).toContain('\n  it is idle\n');
   });
 });

@@ -5,6 +5,7 @@ import { ENDS, type Rest } from '../sessions/rest.js';
 import { startLine } from '../sessions/starts.js';
 import { stateOf, type Session } from '../sessions/view.js';
 import { harmlessLine } from '../harmless.js';
+import { noWorker } from './no-worker.js';
 import { reason, type Reason, type Why } from './reasons.js';
 
 export async function whySession(api: Api, city: string, session: Session): Promise<Why> {
@@ -66,7 +67,7 @@ function hasEnded({ state, reason: why }: Session): string {
 export async function sessionReasons(api: Api, city: string, session: Session): Promise<Reason[]> {
   const { id, state, rest, starting, circuit, running, activity, active_bead: bead } = session;
   const path = { cityName: city, id };
-  const reasons: Reason[] = [];
+  const reasons: Reason[] = state === 'closed' ? [] : await noWorker(api);
   const questions = running ? await questionsOf(api, path) : [];
   for (const question of questions)
     reasons.push(reason(`it asks: ${harmlessLine(question.prompt ?? question.kind)}`, [respondCommand(id, question)]));
