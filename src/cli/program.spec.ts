@@ -201,6 +201,12 @@ describe('wrong command lines', () => {
     [['session', 'rename', 's', '--city', 'a'], 'svc session rename: nothing to change: name at least one option\n'],
     [['session', 'watch', '..', '--city', 'a'], 'svc session watch: not the name of a session: ..\n'],
     [['session', 'watch', 's', '--tail', 'x', '--city', 'a'], 'svc session watch: --tail: not a whole number: x\n'],
+    // Guard: `svc events` ended with 2 for the same slip, and these with 4, after they had asked the server.
+    [['usage', '--since', 'nonsense', '--city', 'a'], 'svc usage: --since: not a duration above zero: nonsense'],
+    [['usage', '--bucket', 'nonsense', '--city', 'a'], 'svc usage: --bucket: not a duration above zero: nonsense'],
+    [['audit', '--since', 'nonsense', '--no-city'], 'svc audit: --since: not a time: nonsense'],
+    [['audit', '--until', 'nonsense', '--no-city'], 'svc audit: --until: not a time: nonsense'],
+    [['events', 'histogram', '--since', 'nonsense', '--no-city'], 'svc events histogram: --since: not a duration: nonsense'],
     [['evnts'], "svc: unknown command 'evnts'"],
   ])('%j', async (args, message) => {
     const { code, io } = await svc(args);

@@ -84,6 +84,12 @@ export function instantOf(flag: string, text: string, ahead: boolean, now = Date
   return instant(flag, text, NaN);
 }
 
+/** A time that is past, for the API: a duration stays one, which the server counts back by its own clock. @throws CliError */
+export function pastOf(flag: string, text: string): string {
+  const instant = instantOf(flag, text, false);
+  return parseDuration(text) === undefined ? instant : text;
+}
+
 /**
  * An instant of a call that has an idempotency key: not a duration, with which the call would be another one when it is repeated.
  *

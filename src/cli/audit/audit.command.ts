@@ -7,7 +7,7 @@ import { followFrames, type OpenStream } from '../../client/follow.js';
 import type { Io } from '../io.js';
 import { pausesOf } from '../pauses.js';
 import { list, withLimit, type ListFlags } from '../listing.js';
-import { defined } from '../values.js';
+import { defined, pastOf } from '../values.js';
 import { auditLine, auditTable, type AuditRecord } from './view.js';
 
 const OUTCOMES = ['accepted', 'refused', 'failed'] as const;
@@ -63,7 +63,7 @@ export function addAudit(program: Command, io: Io): void {
         io,
       );
     }
-    const times = defined({ since: flags.since, until: flags.until, request_id: flags.request });
+    const times = defined({ ...pastTimes(flags), request_id: flags.request });
     return list<AuditRecord>(
       { ...context, city: city ?? '', flags, path: pathOf(command) },
       {
@@ -78,6 +78,13 @@ export function addAudit(program: Command, io: Io): void {
       },
     );
   });
+}
+
+function pastTimes({ since, until }: AuditFlags): { since: string | undefined; until: string | undefined } {
+  return {
+    since: since === undefined ? undefined : pastOf('--since', since),
+    until: until === undefined ? undefined : pastOf('--until', until),
+  };
 }
 
 async function follow(open: OpenStream, api: Api, json: boolean, io: Io): Promise<void> {

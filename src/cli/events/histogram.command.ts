@@ -3,6 +3,7 @@ import { ask, type Schemas } from '../api.js';
 import { contextOf, flagsOf, pathOf, printJson, withCity, withExamples, withTarget } from '../command.js';
 import type { Io } from '../io.js';
 import { table } from '../table.js';
+import { durationOf } from './options.js';
 import { tellSlip } from './slip.js';
 
 const GROUPS = ['type', 'actor'] as const;
@@ -34,6 +35,7 @@ export function addHistogram(events: Command, io: Io): void {
     const context = contextOf(command, io);
     const { api } = context;
     const { type, since, until, bucket, by, payloadMatch, json } = flagsOf<HistogramFlags>(command);
+    for (const [flag, text] of Object.entries({ since, until, bucket })) if (text !== undefined) durationOf(`--${flag}`, text);
     const given = { type, since, until, bucket, by, payload_match: payloadMatch };
     const query = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
     const { city } = await context.scope();

@@ -7,6 +7,7 @@ import { CliError } from '../errors.js';
 import type { Io } from '../io.js';
 import { listAll, type AllFlags } from '../listing.js';
 import { plain } from '../table.js';
+import { durationText } from '../values.js';
 import { totalsTable, usersTable } from './view.js';
 
 interface UsageFlags {
@@ -79,8 +80,8 @@ export function addUsage(program: Command, io: Io): void {
 async function series({ api, city, flags, io, path }: CityContext<UsageFlags>): Promise<void> {
   const { since, bucket, by } = flags;
   const query = {
-    ...(since === undefined ? {} : { since }),
-    ...(bucket === undefined ? {} : { bucket }),
+    ...(since === undefined ? {} : { since: durationText('--since', since) }),
+    ...(bucket === undefined ? {} : { bucket: durationText('--bucket', bucket) }),
     ...(by === undefined ? {} : { by: by as Group }),
   };
   const params = { path: { cityName: city }, query };
