@@ -143,6 +143,14 @@ export const DATABASE: readonly Guard[] = [
     name: 'has its statement planned once, whomever it asks about',
   },
   {
+    guard: 'A migrate step says who has what it waits for.',
+    file: 'src/platform/database/migrator.ts',
+    find: 'const held = holders.told(last);',
+    replace: 'const held = last ? undefined : undefined;',
+    test: 'src/platform/database/migrations.db-spec.ts',
+    name: 'say who has what they want',
+  },
+  {
     guard: 'Where it cannot be asked what is due, everybody looks by himself.',
     file: 'src/platform/database/due-looks.ts',
     find: "return isAway ? NOBODY : 'all';",

@@ -4,6 +4,7 @@ import { sql, type Kysely } from 'kysely';
 import { dumpSchema } from '../../../scripts/dump-schema.js';
 import { adminAt, cloneDatabase, emptyDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { eventually } from '../../../test/support/sse.js';
+import { createDb, createPool } from './database.js';
 import { allMigrations, migrate, type Migrations } from './migrator.js';
 
 const failing = (code: string): string => `do $$ begin raise exception 'others have it' using errcode = '${code}'; end $$`;
@@ -135,6 +136,32 @@ describe('migrations of one that has those before', () => {
     const end = migrate(database.url, 'latest', { ...(await allMigrations()), '9001_taken': { up } }, waiting);
     await expect(end).rejects.toMatchObject({ code: '55P03' });
     expect([tries, said]).toEqual([3, ['others have what a migration wants, it is tried again: others have it']]);
+  });
+
+  // Guard: who had the table, a dump or somebody's psql, had to be looked for in pg_locks while it was waited for.
+  it('say who has what they want', async () => {
+    const said: string[] = [];
+    const holder = createDb(createPool(database.url, { max: 1, applicationName: 'nightly-dump' }));
+    try {
+      await holder.transaction().execute(async (tx) => {
+        const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid, count(*) from cities`.execute(tx);
+        const pid = rows[0]!.pid;
+        const up = async (db: Kysely<unknown>): Promise<void> => {
+          await sql`set local lock_timeout = '500ms'`.execute(db);
+          await sql`alter table cities add column text text`.execute(db);
+        };
+        const waiting = { pausesMs: [0], lookMs: 20, tell: (line: string) => void said.push(line) };
+        const end = migrate(database.url, 'latest', { ...(await allMigrations()), '9001_taken': { up } }, waiting);
+        await expect(end).rejects.toMatchObject({ code: '55P03' });
+        const who = new RegExp(
+          `: process ${pid} of the database \\(nightly-dump, user \\S+\\), in a transaction for \\d+ s, idle in transaction, .*pg_terminate_backend\\(${pid}\\)`,
+        );
+        expect(said).toEqual([expect.stringMatching(/it is tried again/), expect.stringMatching(/it is given up/)]);
+        for (const line of said) expect(line).toMatch(who);
+      });
+    } finally {
+      await holder.destroy();
+    }
   });
 
   it('are left as they are by the release before, which is started again after an upgrade', async () => {

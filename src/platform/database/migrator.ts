@@ -6,6 +6,7 @@ import { sql } from 'kysely';
 import { Migrator, NO_MIGRATIONS, type Migration, type MigrationResultSet } from 'kysely/migration';
 import pg from 'pg';
 import { connectionConfig, createDb, createPool, type Db } from './database.js';
+import { Holders, MIGRATE } from './migration-holders.js';
 import { isHeldByOthers } from './pg-errors.js';
 import { serversOf } from './servers.js';
 
@@ -50,11 +51,14 @@ export interface Waiting {
   readonly toldAfterMs: number;
   /** Between two tries: whoever has what a migration wants goes on meanwhile, and so do all who wait behind it. */
   readonly pausesMs: readonly number[];
+  /** How often it is asked who has what is waited for. Less than the wait for a table, so that each is seen. */
+  readonly lookMs: number;
   readonly tell: (line: string) => void;
 }
 const WAITING: Waiting = {
   toldAfterMs: 3_000,
-  pausesMs: [250, 500, 1_000, 2_000],
+  pausesMs: [250, 500, 1_000, 2_000, 4_000, 8_000, 8_000, 8_000],
+  lookMs: 800,
   tell: (line) => void process.stderr.write(`${line}\n`),
 };
 
@@ -66,14 +70,14 @@ export async function migrate(
   otherwise: Partial<Waiting> = {},
 ): Promise<string[]> {
   const waiting = { ...WAITING, ...otherwise };
-  const pool = createPool(url, { max: 2, applicationName: 'svc-migrate' });
+  const pool = createPool(url, { max: 2, applicationName: MIGRATE });
   const db = createDb(pool);
   try {
     // Nearly every start finds all of it done: to load the migrations, and to take a turn, would be most of what it has to do.
     const known = given === undefined ? await knownMigrations() : Object.keys(given).sort();
     if (target === 'latest' && (await pendingOf(db, known)).length === 0) return [];
     const migrations = given ?? (await allMigrations());
-    return await inTurn(url, waiting, () => (target === 'latest' ? amongOthers(db, migrations, waiting) : takeBack(db, migrations)));
+    return await inTurn(url, waiting, () => (target === 'latest' ? amongOthers(url, db, migrations, waiting) : takeBack(db, migrations)));
   } finally {
     await db.destroy();
   }
@@ -89,7 +93,7 @@ export interface SchemaDifference {
 
 /** Compares the database at `url` with this release. */
 export async function compareSchema(url: string): Promise<SchemaDifference> {
-  const db = createDb(createPool(url, { max: 1, applicationName: 'svc-migrate' }));
+  const db = createDb(createPool(url, { max: 1, applicationName: MIGRATE }));
   try {
     return differenceOf(await executedIn(db), await knownMigrations());
   } finally {
@@ -111,17 +115,26 @@ async function executedIn(db: Db): Promise<string[]> {
 }
 
 /** Whoever works with several tables may have one that a migration wants, and want one that it has: that is taken back as a whole, and tried again. */
-async function amongOthers(db: Db, migrations: Migrations, { pausesMs, tell }: Waiting): Promise<string[]> {
+async function amongOthers(url: string, db: Db, migrations: Migrations, { pausesMs, lookMs, tell }: Waiting): Promise<string[]> {
   const done: string[] = [];
-  for (let n = 0; ; n++)
-    try {
-      await carryOut(db, migrations, done);
-      return done;
-    } catch (error) {
-      if (n === pausesMs.length || !isHeldByOthers(error)) throw error;
-      if (n === 0) tell(`others have what a migration wants, it is tried again: ${(error as Error).message}`);
-      await sleep(pausesMs[n]);
-    }
+  const holders = new Holders(url, lookMs);
+  try {
+    for (let n = 0; ; n++)
+      try {
+        await carryOut(db, migrations, done);
+        return done;
+      } catch (error) {
+        if (!isHeldByOthers(error)) throw error;
+        const last = n === pausesMs.length;
+        const held = holders.told(last);
+        if (n === 0 || held !== undefined)
+          tell(`others have what a migration wants, ${last ? 'it is given up' : 'it is tried again'}: ${held ?? (error as Error).message}`);
+        if (last) throw error;
+        await sleep(pausesMs[n]);
+      }
+  } finally {
+    await holders.end();
+  }
 }
 
 /**
@@ -202,7 +215,7 @@ const OF_THE_TURN = `
  * waits for in turn; a transaction that does nothing has none. It ends with its transaction, so that it is given back through a pooler, too.
  */
 async function inTurn<T>(url: string, waiting: Waiting, work: () => Promise<T>): Promise<T> {
-  const client = new pg.Client(connectionConfig(await serversOf(url).current(), 'svc-migrate'));
+  const client = new pg.Client(connectionConfig(await serversOf(url).current(), MIGRATE));
   client.on('error', () => undefined);
   await client.connect();
   try {
