@@ -647,6 +647,14 @@ export const DEPLOYMENT: readonly Guard[] = [
     name: 'has adapters try again',
   },
   {
+    guard: 'How many sessions a worker may run is told by the name by which the alert asks.',
+    file: 'src/modules/runners/runners/runner.service.ts',
+    find: "name: 'svc_runner_capacity'",
+    replace: "name: 'svc_runner_places'",
+    test: 'test/e2e/telemetry.e2e-spec.ts',
+    name: 'has every name and label that the dashboard and the alerts ask for',
+  },
+  {
     guard: 'No process is told to be lost for what one scrape has seen.',
     file: 'deploy/observability/alerts.yml',
     find: 'for: 1m # no process can beat',

@@ -77,6 +77,7 @@ export class Runner implements OnApplicationBootstrap {
         gauge.set({ phase: 'started' }, this.#actors.size - this.#count('starting') - this.#count('held'));
       },
     });
+    metrics.gauge({ name: 'svc_runner_capacity', help: 'Sessions that this process may run at once.' }).set(app.runnerCapacity);
   }
 
   /** Sessions of this runner, by pk. */
