@@ -153,18 +153,18 @@ export const DATABASE: readonly Guard[] = [
   {
     guard: 'Where it cannot be asked what is due, everybody looks by himself.',
     file: 'src/platform/database/due-looks.ts',
-    find: "return isAway ? NOBODY : 'all';",
-    replace: 'return NOBODY;',
+    find: "return isAway ? undefined : 'all';",
+    replace: 'return undefined;',
     test: 'src/platform/database/due-looks.spec.ts',
     name: 'are not waited for where it cannot be asked what is due',
   },
   {
     guard: 'While the database is away nobody looks by himself for what is due, and the log says so once.',
     file: 'src/platform/database/due-looks.ts',
-    find: "return isAway ? NOBODY : 'all';",
+    find: "return isAway ? undefined : 'all';",
     replace: "return isAway ? 'all' : 'all';",
     test: 'src/platform/database/due-looks.spec.ts',
-    name: 'are all that comes while the database is away, of which the log has one line',
+    name: 'do not come while the database is away, of which the log has one line',
   },
   {
     guard: 'Of what fails again and again the log has the first failure.',

@@ -59,14 +59,14 @@ describe('turns whatever is due', () => {
   });
 
   // Guard: in an outage of 6 s each room of each worker failed by itself, every few looks, and wrote a line with its stack.
-  it('are all that comes while the database is away, of which the log has one line', async () => {
+  it('do not come while the database is away, of which the log has one line', async () => {
     const said: string[] = [];
     const told = { warn: (_: object, line: string) => said.push(line), info: (_: object, line: string) => said.push(line) };
     let away = true;
     const refused = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
     const all = watched(24, () => (away ? Promise.reject(refused) : Promise.resolve({ rows: [{ due: '3' }] })), told);
     for (let at = 0; at < 10; at++) await jest.advanceTimersByTimeAsync(LOOK_MS);
-    expect(all.flat().length).toBeLessThan(10);
+    expect(all.flat()).toEqual([]);
     away = false;
     await jest.advanceTimersByTimeAsync(LOOK_MS);
     expect(all[3]!.length).toBeGreaterThan(0);

@@ -36,13 +36,12 @@ interface Watched {
 const ALL_MS = 30_000;
 /** Where the look hangs, whoever waits to be rung looks by himself after this. It is never before his turn: else each would look twice as often. */
 const UNRUNG_MS = 2 * ALL_MS;
-const NOBODY: ReadonlySet<number> = new Set();
 /** A timer may be early by so much. */
 const EARLY_MS = 5;
 
 /**
  * Looks for all of this process's rooms whether anything is due for them: one prepared statement instead of one, planned anew, for each. Most
- * of the time nothing is. Where the statement itself fails everybody looks by himself; where the database does, nobody does so before his turn.
+ * of the time nothing is. Where the statement itself fails everybody looks by himself; where the database does, nobody does.
  */
 @Injectable()
 export class DueLooks {
@@ -111,7 +110,9 @@ export class DueLooks {
       const everyMs = Math.min(...Array.from(this.#watched, (watched) => watched.everyMs));
       // Spread, so that processes do not march in step.
       await sleep(everyMs * (0.9 + Math.random() * 0.1), signal);
-      if (!signal.aborted) this.#ring(await this.#look(this.#wanted(everyMs), signal));
+      if (signal.aborted) return;
+      const due = await this.#look(this.#wanted(everyMs), signal);
+      if (due !== undefined) this.#ring(due);
     }
   }
 
@@ -125,8 +126,8 @@ export class DueLooks {
     });
   }
 
-  /** Whom to ring: everybody when that is not known, but nobody while the database fails: each would fail, and say so, too. */
-  async #look(wanted: readonly boolean[], signal: AbortSignal): Promise<ReadonlySet<number> | 'all'> {
+  /** Whom to ring: everybody when that is not known. Undefined while the database fails: each would fail as well, and say so. */
+  async #look(wanted: readonly boolean[], signal: AbortSignal): Promise<ReadonlySet<number> | 'all' | undefined> {
     try {
       const due = await this.ask(wanted);
       this.#outage.worked();
@@ -135,7 +136,7 @@ export class DueLooks {
       const isAway = isRetryable(error) && !isTooSlow(error);
       const meanwhile = isAway ? 'it is asked again' : 'everybody looks by himself';
       if (!signal.aborted) this.#outage.failed(error, `what is due could not be asked for; ${meanwhile}`);
-      return isAway ? NOBODY : 'all';
+      return isAway ? undefined : 'all';
     }
   }
 

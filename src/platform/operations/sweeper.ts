@@ -4,6 +4,7 @@ import { Db } from '../database/database.js';
 import { Transactions } from '../database/transactions.js';
 import { Failpoints } from '../failpoints/failpoints.js';
 import { AppLogger } from '../logging/logger.js';
+import { Outage } from '../logging/outage.js';
 import { AutoResetEvent } from '../time/auto-reset-event.js';
 import { sleep } from '../time/clock.js';
 import { preparing } from '../turns/preparing.js';
@@ -73,12 +74,14 @@ export class OperationSweeper {
   }
 
   async #run(signal: AbortSignal): Promise<void> {
+    const outage = new Outage(this.log, 'sweeps for operations work again');
     while (!signal.aborted) {
       let more = false;
       try {
         more = await this.sweep();
+        outage.worked();
       } catch (error) {
-        if (!signal.aborted) this.log.warn({ err: error }, 'a sweep for operations failed');
+        if (!signal.aborted) outage.failed(error, 'a sweep for operations failed; it is tried again');
       }
       await this.#pause(signal, more);
     }

@@ -4,6 +4,7 @@ import { DueLooks } from '../../../platform/database/due-looks.js';
 import { Lifecycle } from '../../../platform/health/lifecycle.js';
 import { repeat } from '../../../platform/health/repeat.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
+import { Outage } from '../../../platform/logging/outage.js';
 import { preparing } from '../../../platform/turns/preparing.js';
 import { ACTOR } from '../../tenancy/cities/actor.js';
 import type { Ledger } from '../../files/composition/trees/ledger.js';
@@ -73,6 +74,7 @@ export class ConfigKeeper implements OnApplicationBootstrap {
   limits = LIMITS;
   rests = RESTS;
   readonly #watches = new FileWatches();
+  readonly #renewals: Outage;
   #renewAt = 0;
   #stopped = false;
 
@@ -85,7 +87,9 @@ export class ConfigKeeper implements OnApplicationBootstrap {
     private readonly due: DueLooks,
     private readonly log: AppLogger,
     private readonly lifecycle: Lifecycle,
-  ) {}
+  ) {
+    this.#renewals = new Outage(log, 'city files: it is known again whose these are');
+  }
 
   onApplicationBootstrap(): void {
     repeat(this.lifecycle, this.log, { name: 'city files', everyMs: TICK_MS, work: () => this.#tick() });
@@ -105,7 +109,11 @@ export class ConfigKeeper implements OnApplicationBootstrap {
   async #tick(): Promise<void> {
     if (performance.now() >= this.#renewAt) {
       this.#renewAt = performance.now() + RENEW_MS;
-      await this.#renew();
+      await this.#renew().then(
+        () => this.#renewals.worked(),
+        // No failure of this turn: those in between, which ask nobody, would each be its end.
+        (error: unknown) => this.#renewals.failed(error, 'city files: whose these are could not be asked; it is asked again'),
+      );
     }
     const now = performance.now();
     for (const [kept, until] of this.#paused) if (until <= now) this.#paused.delete(kept);
