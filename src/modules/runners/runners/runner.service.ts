@@ -62,10 +62,22 @@ export class Runner implements OnApplicationBootstrap {
   ) {
     const { pollMs } = context.timings;
     const never = (): boolean => false;
-    this.#claims = poller(pollMs, () => this.#claim(), log, 'wanted sessions could not be taken', never);
+    this.#claims = poller(
+      pollMs,
+      () => this.#claim(),
+      log,
+      ['wanted sessions could not be taken', 'wanted sessions are taken again'],
+      never,
+    );
     // What its sessions are told is read as long as there are any; one that the database alone knows of is told by a look.
     const any = (): boolean => this.#actors.size > 0;
-    this.#inbox = poller(pollMs, () => this.#look(), log, 'the inbox of this runner could not be read', any);
+    this.#inbox = poller(
+      pollMs,
+      () => this.#look(),
+      log,
+      ['the inbox of this runner could not be read', 'the inbox of this runner is read again'],
+      any,
+    );
     this.#orphaned = new OrphanedSessions(context, db);
     const gauge = metrics.gauge({
       name: 'svc_runner_sessions',
@@ -264,9 +276,15 @@ export class Runner implements OnApplicationBootstrap {
   }
 }
 
-/** Whose failures the log has once an outage. */
-function poller(everyMs: number, work: () => Promise<void>, log: AppLogger, failure: string, needed: () => boolean): Poller {
-  const outage = new Outage(log, `no more so: ${failure}`);
+/** Of whose failures the log has the first of an outage, and its end. */
+function poller(
+  everyMs: number,
+  work: () => Promise<void>,
+  log: AppLogger,
+  [failure, again]: readonly [string, string],
+  needed: () => boolean,
+): Poller {
+  const outage = new Outage(log, again);
   const turn = async (): Promise<void> => {
     await work();
     outage.worked();
