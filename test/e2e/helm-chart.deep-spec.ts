@@ -40,6 +40,7 @@ const WAYS: readonly (readonly [name: string, values: object])[] = [
       networkPolicy: {
         callers: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'ingress-nginx' } } }],
         monitoring: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } }],
+        outside: { ipv6: true },
       },
       monitoring: { serviceMonitor: true, rules: true, dashboard: true, labels: { release: 'prometheus' } },
     },
@@ -185,6 +186,28 @@ const found = (manifests: readonly Manifest[], kind: string, name: string): Mani
     const prometheus = [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } }];
     expect(await readers({})).toEqual([{ ports: [{ port: 'http' }] }]);
     expect(await readers({ monitoring: prometheus })).toEqual([{ ports: [{ port: 'http' }], from: prometheus }]);
+  });
+
+  // Guard: on nodes with IPv6 alone no agent reached its provider.
+  it('lets nobody out by IPv6 unless it says so, and then not to what is inside', async () => {
+    const out = async (outside: object): Promise<unknown[]> => {
+      const policy = found(await helm!.template({ ...LEAST, networkPolicy: { outside } }), 'NetworkPolicy', 'prod-svc-worker');
+      const { egress } = (policy as unknown as { spec: { egress: { to?: { ipBlock?: { cidr: string; except: string[] } }[] }[] } }).spec;
+      return egress.flatMap(({ to = [] }) => to.flatMap(({ ipBlock }) => (ipBlock === undefined ? [] : [[ipBlock.cidr, ipBlock.except]])));
+    };
+    const four = ['0.0.0.0/0', expect.arrayContaining(['10.0.0.0/8', '169.254.0.0/16'])];
+    expect(await out({})).toEqual([four]);
+    expect(await out({ ipv6: true })).toEqual([four, ['::/0', expect.arrayContaining(['fc00::/7', 'fe80::/10', '64:ff9b::/96'])]]);
+  });
+
+  // Guard: one agent that wrote into /tmp filled the disk of its node, and all pods that were on it were evicted.
+  it('has a most for what pods write into /tmp', async () => {
+    const manifests = await helm!.template({ ...LEAST, tmp: { sizeLimit: '3Gi' } });
+    const limits = manifests.flatMap((manifest) => {
+      const volumes = (podsOf(manifest)?.spec.volumes ?? []) as { name: string; emptyDir?: object }[];
+      return volumes.flatMap(({ name, emptyDir }) => (name === 'tmp' ? [emptyDir] : []));
+    });
+    expect(limits).toEqual([1, 2, 3].map(() => ({ sizeLimit: '3Gi' })));
   });
 
   // Guard: without Redis nobody is served, though each of them serves.

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { VERSION } from '../../src/contract/version.js';
+import { RunnerTimings } from '../../src/modules/runners/runners/runner-timings.js';
 
 /** What needs no helm to be looked at; helm-chart.deep-spec.ts renders it. */
 const at = (file: string): string => fileURLToPath(new URL(`../../${file}`, import.meta.url));
@@ -58,6 +59,17 @@ describe('the Helm chart', () => {
     expect(await read(`${CHART}/templates/worker.yaml`)).toContain(
       'defaultMode: 0444\n            items: [{ key: ca.crt, path: ca.crt }]\n',
     );
+  });
+
+  it('leaves workers the time that they take to end in order', async () => {
+    const { properties } = JSON.parse(await read(`${CHART}/values.schema.json`)) as {
+      properties: { worker: { properties: { terminationGracePeriodSeconds: { minimum: number } } } };
+    };
+    const lifecycle = await read('src/platform/health/lifecycle.ts');
+    const phases = /SHUTDOWN_PHASES = \[([^\]]*)\]/.exec(lifecycle)![1]!.match(/'\w+'/g)!.length;
+    const phaseMs = Number(/PHASE_LIMIT_MS = ([\d_]+)/.exec(lifecycle)![1]!.replace('_', ''));
+    const mostMs = new RunnerTimings().handoverLimitMs + (phases - 1) * phaseMs;
+    expect(properties.worker.properties.terminationGracePeriodSeconds.minimum * 1_000).toBeGreaterThanOrEqual(mostMs);
   });
 
   it('sets variables that there are', async () => {

@@ -99,7 +99,7 @@ $(POD_IP),{{ $name }},{{ $name }}.{{ .Release.Namespace }},{{ $name }}.{{ .Relea
   persistentVolumeClaim:
     claimName: {{ include "svc.claim" . }}
 - name: tmp
-  emptyDir: {}
+  emptyDir: { sizeLimit: {{ .Values.tmp.sizeLimit }} }
 {{- with .Values.tls.secret }}
 - name: tls
   secret:
