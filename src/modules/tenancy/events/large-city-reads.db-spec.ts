@@ -36,7 +36,7 @@ beforeAll(async () => {
   large = (await registerCity(db, 'large', '/large')).streamId;
   const partitions = new EventPartitions();
   await new Transactions(db, new Failpoints()).run(async (tx) => {
-    await partitions.part(tx);
+    await partitions.partition(tx);
     const began = Math.floor((Date.now() - 20 * 24 * HOUR) / HOUR) * HOUR;
     for (let n = 0; n < 8; n++)
       await partitions.add(tx, { from: new Date(began + n * 60 * HOUR), to: new Date(began + (n + 1) * 60 * HOUR) });
