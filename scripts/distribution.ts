@@ -104,7 +104,7 @@ const GATHERED = 'reads of many callers, each of one city: they would be gathere
 export const CROSSING: Readonly<Record<string, string>> = {
   'src/platform/audit-log/audit.repository.ts': 'which names are cities: each server is asked for its own',
   'src/platform/event-log/event-log.ts': FEED,
-  'src/platform/event-log/partitions.ts': 'Each server has its own parts of the log, which its own worker makes and drops.',
+  'src/platform/event-log/partitions.ts': 'Each server has its own partitions of the log, which its own worker makes and drops.',
   'src/platform/event-log/segments.ts': DUE,
   'src/platform/streams/stream-log.repository.ts': FEED,
   'src/modules/tenancy/events/event-histogram.repository.ts': FEED,

@@ -9,9 +9,9 @@ export interface Known {
 const nulls = (file: string, columns: readonly string[], why: string): Known[] =>
   columns.map((column) => ({ file, fault: `${column} may be null`, why }));
 
-const PARTS = {
+const PARTITIONS = {
   file: 'src/platform/event-log/partitions.ts',
-  why: 'Parts of the log are named by when they begin, and made from the rest.',
+  why: 'Partitions of the log are named by when they begin, and made from the default partition.',
 };
 const APPENDED = {
   file: 'src/modules/sessions/transcripts/transcript-log.repository.ts',
@@ -68,9 +68,9 @@ export const KNOWN: readonly Known[] = [
     fault: 'cannot be read: column',
     why: 'Which columns are set says the patch, whose members are those of the row.',
   },
-  { ...PARTS, fault: 'cannot be read: at' },
-  { ...PARTS, fault: 'cannot be read: from' },
-  { ...PARTS, fault: 'cannot be read: name' },
+  { ...PARTITIONS, fault: 'cannot be read: at' },
+  { ...PARTITIONS, fault: 'cannot be read: from' },
+  { ...PARTITIONS, fault: 'cannot be read: name' },
   { ...APPENDED, fault: 'cannot be read: i' },
   { ...APPENDED, fault: "cannot be read: ['bigint'" },
 ];

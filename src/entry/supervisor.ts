@@ -81,13 +81,13 @@ export class Supervisor implements Service {
     this.#telemetry = await startTelemetry(this.config, this.logger);
     await checkFiles(this.config);
     await checkFolders(this.config);
-    // First: a restore that has moved the database aside would otherwise get a new one made in its place.
+    // Before the database is opened: a restore that has moved the database aside would otherwise get a new one made in its place.
     await assertLoaded(this.config.dataDir);
     const url = this.config.databaseUrl ?? (await this.#startEmbedded());
     // A stop waits for this start, and would have to end what begins now.
     const { signal } = this.#interruption;
     signal.throwIfAborted();
-    // One of several api and worker processes may not change the schema under the others: there the migrate step does.
+    // None of several api and worker processes may change the schema under the others: there the migrate step does.
     if (this.config.role === 'all') await prepareDatabase(this.config, url, (line) => this.logger.warn({}, line));
     else await assertNoneOwed(this.config.dataDir);
     const newer = await checkSchema(this.config, url);

@@ -104,8 +104,8 @@ export const DEPLOYMENT: readonly Guard[] = [
   {
     guard: 'A start of one process that is told to stop does not wait for who prepares its database.',
     file: 'src/entry/supervisor.ts',
-    find: '    signal.throwIfAborted();\n    // One of several api',
-    replace: '    // One of several api',
+    find: '    signal.throwIfAborted();\n    // None of several api',
+    replace: '    // None of several api',
     test: 'src/entry/interrupted-start.db-spec.ts',
     name: 'of one process that is told to stop before',
   },

@@ -345,7 +345,7 @@ export const EVENT_LOG_GUARDS: readonly Guard[] = [
     name: 'gives up after so many attempts in a row',
   },
   {
-    guard: 'Parts that are wider than what is kept hold up nothing that is too old.',
+    guard: 'Partitions that are wider than what is kept hold up nothing that is too old.',
     file: 'src/platform/event-log/partition-rotation.ts',
     find: 'const since = isWide ? undefined :',
     replace: 'const since = isWide && keptMs === undefined ? undefined :',
@@ -385,12 +385,12 @@ export const EVENT_LOG_GUARDS: readonly Guard[] = [
     name: 'seals sooner what is kept',
   },
   {
-    guard: 'A part begins after what the rest has of its time.',
+    guard: 'A partition begins after what the default partition has of its time.',
     file: 'src/platform/event-log/partition-rotation.ts',
     find: 'return newest === undefined ? span',
     replace: 'return newest === undefined || lengthMs > 0 ? span',
     test: 'src/platform/event-log/partition-rotation.db-spec.ts',
-    name: 'makes its parts after what was written in that time',
+    name: 'makes its partitions after what was written in that time',
   },
   {
     guard: 'A reserved span that got no partition is released.',

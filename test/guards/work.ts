@@ -177,7 +177,7 @@ export const WORK: readonly Guard[] = [
     test: ROTATION,
   },
   {
-    guard: 'A part of the log is dropped when those who read it have ended.',
+    guard: 'A partition of the log is dropped when those who read it have ended.',
     file: 'src/platform/event-log/partition-rotation.ts',
     find: 'return performance.now() - this.#retiredAt.get(name)! >= this.graceMs;',
     replace: 'return true;',

@@ -12,7 +12,7 @@ export interface Amount {
   readonly events: number;
   readonly beads: number;
   readonly entries: number;
-  /** Parts of the log by time; 0 is one table, as it is where nothing is ever dropped. */
+  /** Partitions of the log by time; 0 is one table, as it is where nothing is ever dropped. */
   readonly parts: number;
 }
 

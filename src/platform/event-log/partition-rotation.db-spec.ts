@@ -21,9 +21,9 @@ const partitions = new EventPartitions();
 
 /** A worker that waits for nobody who reads. */
 function worker(graceMs = 0, smallBytes = 16_777_216): PartitionRotation {
-  const parts = new PartitionRotation(transactions, partitions);
-  Object.assign(parts, { graceMs, smallBytes });
-  return parts;
+  const rotation = new PartitionRotation(transactions, partitions);
+  Object.assign(rotation, { graceMs, smallBytes });
+  return rotation;
 }
 const found = async (): Promise<PartitionedLog> => (await transactions.run((tx) => partitions.find(tx)))!;
 async function append(n: number, stream = 'alpha'): Promise<void> {
@@ -44,7 +44,7 @@ const tables = async (): Promise<string[]> =>
       name: string;
     }>`select relname as name from pg_class where relname like 'events%' and relkind in ('r', 'p') order by 1`.execute(db)
   ).rows.map(({ name }) => name);
-/** A part of a time that is over, with what was written in it. */
+/** A partition of a time that is over, with what was written in it. */
 async function past(days: number, n: number): Promise<void> {
   const from = new Date(Math.floor((Date.now() - (days + 1) * DAY) / HOUR) * HOUR);
   await transactions.run((tx) => partitions.add(tx, { from, to: new Date(from.getTime() + DAY) }));
@@ -105,40 +105,40 @@ describe('a log whose events have a retention time', () => {
     const [{ since }] = await Promise.all([worker(0, -1).round(KEPT), append(1), append(1), append(1)]);
     await append(1);
     expect(since!.getTime()).toBeGreaterThan(Date.now());
-    expect((await found()).isReserved).toBe(false);
+    expect((await found()).hasReservedSpan).toBe(false);
     expect(await seqs()).toEqual([1, 2, 3, 4, 5, 6, 7]);
   });
 
   it('raises the floors above a partition first, and drops it when its readers have ended', async () => {
-    const parts = worker(HOUR);
-    await parts.round(KEPT);
+    const rotation = worker(HOUR);
+    await rotation.round(KEPT);
     await past(20, 5);
     await past(2, 3);
     await append(2);
-    expect((await parts.round(KEPT)).dropped).toBe(0);
+    expect((await rotation.round(KEPT)).dropped).toBe(0);
     expect(await stream()).toEqual({ head: 10, floor: 5 });
     expect(await seqs()).toHaveLength(10);
-    parts.graceMs = 0;
-    expect((await parts.round(KEPT)).dropped).toBe(1);
+    rotation.graceMs = 0;
+    expect((await rotation.round(KEPT)).dropped).toBe(1);
     expect(await stream()).toEqual({ head: 10, floor: 5 });
     expect(await seqs()).toEqual([6, 7, 8, 9, 10]);
     expect((await tables()).filter((name) => name !== 'events' && name !== 'events_rest')).toEqual(
       (await found()).partitions.map(({ name }) => name).sort(),
     );
-    expect((await parts.round(KEPT)).dropped).toBe(0);
+    expect((await rotation.round(KEPT)).dropped).toBe(0);
   });
 
   it('drops by the clock of the database, however wrong that of the worker is', async () => {
-    const parts = worker(HOUR);
-    await parts.round(KEPT);
+    const rotation = worker(HOUR);
+    await rotation.round(KEPT);
     await past(20, 5);
     await past(2, 3);
-    await parts.round(KEPT);
+    await rotation.round(KEPT);
     const now = Date.now();
     const clock = jest.spyOn(Date, 'now').mockImplementation(() => now + 400 * DAY);
     try {
       // Neither is what is young old, nor have those who read ended sooner.
-      expect((await parts.round(KEPT)).dropped).toBe(0);
+      expect((await rotation.round(KEPT)).dropped).toBe(0);
       expect(await stream()).toEqual({ head: 8, floor: 5 });
     } finally {
       clock.mockRestore();
@@ -147,8 +147,8 @@ describe('a log whose events have a retention time', () => {
 
   // Guard: segments are forgotten with what was in them.
   it('drops a partition with its segments, also while one of them is being dropped', async () => {
-    const parts = worker();
-    await parts.round(KEPT);
+    const rotation = worker();
+    await rotation.round(KEPT);
     await past(20, 5);
     await append(5);
     await sql`insert into event_segments (stream_id, first_seq, last_seq) select id, 1, 4 from event_streams where name = 'alpha'
@@ -159,7 +159,7 @@ describe('a log whose events have a retention time', () => {
     await transactions.run(async (tx) => {
       // What another worker does that has begun with the rows.
       await sql`select 1 from event_segments where last_seq = 4 for update`.execute(tx);
-      await parts.round(KEPT);
+      await rotation.round(KEPT);
       expect((await stream()).floor).toBe(5);
       await transactions.run((other) => segments.forget(other, 10));
       expect(await left()).toEqual([4, 7]);
@@ -233,17 +233,17 @@ describe('a log whose events have a retention time', () => {
     await transactions.run((tx) => partitions.detach(tx, old!.name));
     await transactions.run((tx) => partitions.reserve(tx, { from: new Date(0), to: new Date('2000-01-01') }));
     const held = await found();
-    expect([held.isReserved, held.detached]).toEqual([true, [old!.name]]);
+    expect([held.hasReservedSpan, held.detached]).toEqual([true, [old!.name]]);
     await worker().round(KEPT);
     const left = await found();
-    expect([left.isReserved, left.detached]).toEqual([false, []]);
+    expect([left.hasReservedSpan, left.detached]).toEqual([false, []]);
     await append(1);
   });
 
-  // Guards: a part begins after what the rest has of its time; a time that cannot be kept free is not kept free any more.
+  // Guards: a partition begins after what the default partition has of its time; a reserved span that got no partition is released.
   describe('where the clock of the database was ahead for a while', () => {
     const ahead = 2 * DAY + 8 * HOUR;
-    /** A stream that was written meanwhile, goes on there, and is in the rest. */
+    /** A stream that was written meanwhile, goes on there, and is in the default partition. */
     const wasWritten = async (): Promise<void> => {
       await append(1, 'beta');
       await sql`update event_streams set last_ts = now() + ${ahead / HOUR} * interval '1 hour' where name = 'beta'`.execute(db);
@@ -251,9 +251,9 @@ describe('a log whose events have a retention time', () => {
     };
 
     it.each([
-      ['a large rest', -1],
+      ['a large default partition', -1],
       ['a small one', 16_777_216],
-    ])('makes its parts after what was written in that time, and refuses no write (%s)', async (_, smallBytes) => {
+    ])('makes its partitions after what was written in that time, and refuses no write (%s)', async (_, smallBytes) => {
       await registerCity(db, 'beta', '/beta');
       await append(3);
       await wasWritten();
@@ -262,10 +262,10 @@ describe('a log whose events have a retention time', () => {
         await append(1);
         await append(1, 'beta');
       }
-      const { partitions: made, isReserved } = await found();
+      const { partitions: made, hasReservedSpan } = await found();
       expect(made.length).toBeGreaterThan(0);
       for (const { from, to } of made) expect(from.getTime() > Date.now() + ahead || to.getTime() < Date.now() + ahead).toBe(true);
-      expect(isReserved).toBe(false);
+      expect(hasReservedSpan).toBe(false);
     });
 
     it('releases a reserved span in which events were written before', async () => {
@@ -280,7 +280,7 @@ describe('a log whose events have a retention time', () => {
       });
       await expect(worker(0, -1).round(KEPT)).rejects.toThrow(/events_rest_free_check/);
       looked.mockRestore();
-      expect((await found()).isReserved).toBe(false);
+      expect((await found()).hasReservedSpan).toBe(false);
       await append(1, 'beta');
       await worker(0, -1).round(KEPT);
       await append(1, 'beta');

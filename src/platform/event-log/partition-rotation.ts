@@ -43,7 +43,7 @@ export class PartitionRotation {
   async round(keptMs: number | undefined, signal?: AbortSignal): Promise<{ dropped: number; since: Date | undefined }> {
     const now = (await this.transactions.run((tx) => this.partitions.now(tx))).getTime();
     let log = await this.transactions.run((tx) => this.partitions.find(tx));
-    if (log?.isReserved === true) await this.#inTurn((tx) => this.partitions.release(tx), signal);
+    if (log?.hasReservedSpan === true) await this.#exclusively((tx) => this.partitions.release(tx), signal);
     if (keptMs !== undefined && keptMs >= MIN_RETENTION_MS) log = await this.#createAhead(log, now, keptMs / PARTITIONS_KEPT, signal);
     if (log === undefined) return { dropped: 0, since: undefined };
     const isWide = log.partitions.some(({ from, to }) => keptMs !== undefined && to.getTime() - from.getTime() > keptMs);
@@ -60,7 +60,7 @@ export class PartitionRotation {
   ): Promise<PartitionedLog | undefined> {
     let log = found;
     if (log === undefined) {
-      await this.#inTurn(async (tx) => {
+      await this.#exclusively(async (tx) => {
         if ((await this.partitions.find(tx)) === undefined) await this.partitions.partition(tx);
       }, signal);
       log = await this.transactions.run((tx) => this.partitions.find(tx));
@@ -89,32 +89,32 @@ export class PartitionRotation {
     const large = log.restBytes > this.smallBytes;
     let added = false;
     try {
-      added = await this.#addReserved(large, span, signal);
+      added = await this.#tryAdd(large, span, signal);
     } finally {
       // A reserved span without a partition would refuse events once its time has come. So it is released also when the worker stops.
-      if (large && !added) await this.#inTurn((tx) => this.partitions.release(tx));
+      if (large && !added) await this.#exclusively((tx) => this.partitions.release(tx));
     }
-    if (added) await this.#inTurn((tx) => this.partitions.analyze(tx), signal);
+    if (added) await this.#exclusively((tx) => this.partitions.analyze(tx), signal);
   }
 
-  async #addReserved(large: boolean, span: Span, signal?: AbortSignal): Promise<boolean> {
+  async #tryAdd(large: boolean, span: Span, signal?: AbortSignal): Promise<boolean> {
     if (large) {
-      const keep = async (tx: Tx): Promise<void> => {
+      const reserve = async (tx: Tx): Promise<void> => {
         await this.partitions.release(tx);
         await this.partitions.reserve(tx, span);
       };
-      if (!(await this.#inTurn(keep, signal))) return false;
-      if (!(await this.#inTurn((tx) => this.partitions.validateReserved(tx), signal))) return false;
+      if (!(await this.#exclusively(reserve, signal))) return false;
+      if (!(await this.#exclusively((tx) => this.partitions.validateReserved(tx), signal))) return false;
     }
     const add = async (tx: Tx): Promise<void> => {
       const log = await this.partitions.find(tx);
       // Another process has released the span: `add` would read the whole default partition under its lock.
-      if (log === undefined || (large && !log.isReserved)) return;
+      if (log === undefined || (large && !log.hasReservedSpan)) return;
       const there = log.partitions;
       if (!there.some(({ from, to }) => from < span.to && to > span.from)) await this.partitions.add(tx, span);
       if (large) await this.partitions.release(tx);
     };
-    return this.#inTurn(add, signal);
+    return this.#exclusively(add, signal);
   }
 
   async #drop(log: PartitionedLog, before: Date, signal?: AbortSignal): Promise<number> {
@@ -123,7 +123,7 @@ export class PartitionRotation {
       if (signal?.aborted === true || !(await this.#retire(name, before, signal).catch(falseIfGone))) continue;
       const at = new Date();
       const detach = (tx: Tx): Promise<void> => (name === REST ? this.partitions.detachRest(tx, at) : this.partitions.detach(tx, name));
-      const detached = await this.#inTurn(async (tx) => {
+      const detached = await this.#exclusively(async (tx) => {
         // Events of now may go into the default partition: keep writers out until it is replaced.
         if (name === REST) await this.partitions.lock(tx);
         // Another process may have dropped it since, or an event may have been written.
@@ -146,7 +146,7 @@ export class PartitionRotation {
         await this.partitions.drop(tx, name);
         afterCommit(tx, () => dropped++);
       };
-      await this.#inTurn(drop, signal);
+      await this.#exclusively(drop, signal);
     }
     return dropped;
   }
@@ -181,8 +181,11 @@ export class PartitionRotation {
     return performance.now() - this.#retiredAt.get(name)! >= this.graceMs;
   }
 
-  /** Runs `work` in a transaction that gives up its lock soon, and repeats it for some time; false when it could not be done. */
-  async #inTurn(work: (tx: Tx) => Promise<void>, signal?: AbortSignal): Promise<boolean> {
+  /**
+   * Runs `work` in a transaction that does not wait long for its locks, and tries again for some time where others have them; false when it could
+   * not be done, and at once while another process rotates.
+   */
+  async #exclusively(work: (tx: Tx) => Promise<void>, signal?: AbortSignal): Promise<boolean> {
     for (let n = 0; n < LOCK_TRIES && signal?.aborted !== true; n++) {
       try {
         return await this.transactions.run(async (tx) => {

@@ -19,7 +19,7 @@ export interface PartitionedLog {
   /** Bytes of the default partition, indexes not included. */
   readonly restBytes: number;
   /** The default partition has a span reserved for a new partition; also where the process that did so has died. */
-  readonly isReserved: boolean;
+  readonly hasReservedSpan: boolean;
   /** Tables that were detached from the log and not dropped yet. */
   readonly detached: readonly string[];
 }
@@ -60,7 +60,7 @@ export class EventPartitions {
     return {
       partitions: partitions.sort((a, b) => a.from.getTime() - b.from.getTime()),
       restBytes: all.find(({ name }) => name === REST)?.bytes ?? 0,
-      isReserved: free.length > 0,
+      hasReservedSpan: free.length > 0,
       detached: all.flatMap(({ name, own, partitioned }) => (own || partitioned || name === REST ? [] : [name])),
     };
   }

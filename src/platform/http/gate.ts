@@ -31,7 +31,7 @@ import { wantsUpgrade } from './upgrades.js';
  * read-only; then the router's own answers.
  */
 export const MUTATIONS: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
-/** How long a request that needs no key waits for its caller to be known. Probes are such requests, and have to be answered while the database hangs. */
+/** How long a request of an operation that only tells more to a key (`knowsKeys`) waits for its caller to be known. Probes are such, and have to be answered while the database hangs. */
 const KNOWN_MS = 300;
 /** The caller of a webhook or a forwarded request without a key. */
 const SENDER: Principal = Object.freeze({ actor: 'sender', keyId: '~senders', scope: 'read', cities: [] });
@@ -225,7 +225,7 @@ export class Gate {
       return then(unauthorized('an API key is required: Authorization: Bearer svc_…'));
     const judge = (principal: Principal | undefined): void => {
       if (principal === undefined) return then(unauthorized(programToken(token)?.[1] ?? 'the API key is not valid'));
-      // Also where no key is needed: an adapter is let in nowhere but where the policy says so.
+      // Before `setPrincipal`: where the policy does not admit an adapter it is refused, or anonymous on routes that need no key.
       if (principal.adapter !== undefined && !this.#admits(operation, principal))
         return then(
           mutation

@@ -38,7 +38,7 @@ const SLICE_MS = 0.25;
 /** Pause between sweeps, in which frames are joined: 0.1 ms for each subscriber, 10 ms at most. A sweep takes about 10 µs for each. */
 const JOIN_MS = 10;
 const JOIN_MS_EACH = 0.1;
-/** Bytes of the ring that one write has at most. */
+/** Bytes of the ring: a write ends with the frame that reaches this. */
 const CHUNK_BYTES = 128 * 1024;
 /** Pause after a replay that failed. */
 const RETRY_REPLAY_MS = 250;

@@ -115,7 +115,7 @@ export class Checkpoints {
   async prepare(): Promise<void> {
     if (this.#base !== undefined) return;
     await this.#writing;
-    // What was being written may have been dropped by `forget` meanwhile.
+    // What was being written may have failed, or been dropped by `forget` or `restart` meanwhile.
     if (this.#base !== undefined) return;
     this.#writing ??= this.#root();
     await this.#writing;

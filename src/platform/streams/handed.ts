@@ -13,8 +13,8 @@ interface Handle {
 }
 
 /**
- * Bytes that the kernel has taken. `socket.bytesWritten` counts nothing of a long write until all of it is taken; Node's own timeouts use the same source
- * as this.
+ * Bytes that the kernel has taken. `socket.bytesWritten - socket.writableLength` counts nothing of a long write until all of it is taken; Node's own
+ * timeouts use the same source as this.
  */
 export function handedBy(socket: Socket & { readonly _handle?: Handle | null }): number {
   const handle = socket._handle;

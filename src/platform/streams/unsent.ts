@@ -33,7 +33,7 @@ export class HeldMemory {
   }
 }
 
-/** Longer pauses between two looks do not count as waiting: a busy process sees no client take anything. */
+/** Of a longer pause between two looks only this much counts as waiting: a busy process sees no client take anything. */
 const SEEN_MS = 1_000;
 
 /** The bytes of one stream that its socket still has. */

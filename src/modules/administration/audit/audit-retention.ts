@@ -54,7 +54,10 @@ export class AuditRetention implements OnApplicationBootstrap {
     }
   }
 
-  /** Warns of records that are dropped before their age, as those that are too old are gone already. The city of a refused request is only a name that its sender has written. */
+  /**
+   * Warns of records that are dropped before their age, as those that are too old are gone already. The city of a refused request is only a name
+   * that its sender has written.
+   */
   async #tell(tx: Tx, beyond: readonly AuditExcess[]): Promise<void> {
     const of: Record<string, unknown>[] = [];
     for (const one of beyond.slice(0, TOLD)) {

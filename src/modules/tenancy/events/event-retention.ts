@@ -26,7 +26,7 @@ export class EventRetention implements OnApplicationBootstrap {
     private readonly config: AppConfig,
     private readonly transactions: Transactions,
     private readonly segments: EventSegments,
-    private readonly partitions: PartitionRotation,
+    private readonly rotation: PartitionRotation,
     private readonly lifecycle: Lifecycle,
     private readonly log: AppLogger,
   ) {}
@@ -43,7 +43,7 @@ export class EventRetention implements OnApplicationBootstrap {
     const sealAfterMs = Math.min(sealMs, age === undefined ? sealMs : age / 4);
     const due = await this.transactions.run((tx) => this.segments.due(tx, sealEvents, sealAfterMs, STREAMS_A_ROUND));
     for (const id of due) await this.transactions.run((tx) => this.segments.seal(tx, id));
-    const rotated = await this.partitions.round(age, signal);
+    const rotated = await this.rotation.round(age, signal);
     if (age === undefined) return rotated.dropped;
     let { dropped } = rotated;
     while (

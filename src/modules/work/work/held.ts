@@ -37,7 +37,11 @@ export function requireNoDrainHold({ session }: Pick<Principal, 'session'>, adde
     throw problem('forbidden', `only a drain holds beads for itself: sessions set no ${hold}`);
 }
 
-/** Keeps a session from stamping a bead with another session's name: the stamp says who works on it, and keeps the pool from ending that session. @throws ProblemError forbidden */
+/**
+ * Keeps a session from stamping a bead with another session's name: the stamp says who works on it, and keeps the pool from ending that session.
+ *
+ * @throws ProblemError forbidden
+ */
 export function requireOwnStamps(
   { session }: Pick<Principal, 'session'>,
   before: Readonly<Record<string, string>>,
@@ -78,8 +82,8 @@ export function requireNotOthers(caller: Pick<Principal, 'session'>, bead: BeadR
 /**
  * Keeps a session from giving a bead a status that it may not. Called before the change, since what follows from it belongs to the same change. A session may not:
  *
- * - change the status of a bead that others work on, or of a gate of a run;
- * - begin or close a step that still waits for others, or that its run decides;
+ * - change the status of a bead that others work on, of a gate of a run, or of a step that its run decides;
+ * - begin or close a step that still waits for others, or end it as skipped or canceled;
  * - begin a bead that a drain holds;
  * - open a step again that others have closed with an outcome;
  * - end a run at a gate, or while others work on a part of it; or end it as passed before a gate or a step that the run decides;
@@ -186,12 +190,12 @@ export async function requireUndecided({ session }: Pick<Principal, 'session'>, 
   if (why) throw problem('forbidden', why);
 }
 
-/** Why no session may end one of these beads, itself or by a run that it launches: it still waits for others, or its run decides it. */
+/** Why no session may end one of these beads, itself or by a run that it launches: it still waits for others, its run decides it, or it is a gate of a run. */
 export async function whyNotEnded(work: Work, beads: readonly Parameters<typeof notOnTurn>[0][]): Promise<string | undefined> {
   return beads.map((bead) => notOnTurn(bead)).find((why) => why !== undefined) ?? whyDecided(work, beads);
 }
 
-/** @throws ProblemError forbidden when a session would end a bead that still waits for others, or that its run decides */
+/** @throws ProblemError forbidden when a session would end a bead that still waits for others, that its run decides, or that is a gate of a run */
 export async function requireOnTurn({ session }: Pick<Principal, 'session'>, work: Work, bead: BeadRecord): Promise<void> {
   const why = session && (await whyNotEnded(work, [bead]));
   if (why) throw problem('forbidden', why);
@@ -244,7 +248,10 @@ export async function requireSaidKept(
     throw problem('forbidden', `${step} that is not yours: sessions leave it with its outcome (${before.metadata[OUTCOME]})`);
 }
 
-/** Whether a session may change `key` of a step that does not stay closed: as it closes the step (closing has its own checks), while it works on it, or to remove the value as it opens the step again or gives it back. */
+/**
+ * Whether a session may change `key` of a step that does not stay closed: as it closes the step (closing has its own checks), while it works on
+ * it, or to remove the value as it opens the step again or gives it back.
+ */
 function maySayAhead({ names }: SessionCaller, key: string, before: BeadRecord, after: BeadRecord): boolean {
   if (after.status === 'closed') return true;
   if ((before.status === 'closed' || after.status === 'open') && before.status !== after.status && after.metadata[key] === undefined)
@@ -287,7 +294,7 @@ export function requireNoOrder({ session }: Pick<Principal, 'session'>, issue: B
 }
 
 /**
- * Keeps sessions from removing a blocking edge from the order of a run, or from a gate. `targets` are the targets of edges of `issue` that are removed, or that would
+ * Keeps sessions from removing a blocking edge from the order of a run, or one that leads to a gate. `targets` are the targets of edges of `issue` that are removed, or that would
  * not block any more.
  *
  * @throws ProblemError forbidden
