@@ -400,6 +400,22 @@ export const HTTP: readonly Guard[] = [
     test: FRONT_DOOR,
   },
   {
+    guard: 'A path that is too long is not decoded.',
+    file: 'src/platform/http/fastify-instance.ts',
+    find: "rewriteUrl: ({ url = '' }) => routableTarget(url),",
+    replace: "rewriteUrl: ({ url = '' }) => (routableTarget(url), url),",
+    test: TARGET_SPEC,
+    name: 'no further',
+  },
+  {
+    guard: 'A path has a limit of its own.',
+    file: TARGET,
+    find: 'if (hasLongPath(url)) return',
+    replace: 'if (hasLongPath(url) && noQuery) return',
+    test: TARGET_SPEC,
+    name: '16 KiB',
+  },
+  {
     guard: 'A query has a number of parameters that is read at once.',
     file: TARGET,
     find: 'MAX_PARAMETERS - 1',

@@ -9,7 +9,7 @@ import type { RouteConfiguration } from './gate.js';
 import type { ProblemRenderer } from './problem.renderer.js';
 import { createRequestIds } from './request.js';
 import { hookRoutes, type RouteParts } from './route-hooks.js';
-import { parseQuery } from './target.js';
+import { parseQuery, routableTarget } from './target.js';
 import { SECURE } from './tls/certificate.js';
 import { Handshakes, HANDSHAKE_MS } from './tls/handshakes.js';
 import type { Pair } from './tls/pair.js';
@@ -58,6 +58,7 @@ export function createInstance({ gate, inWork, unread, renderer, access, auditin
       ignoreDuplicateSlashes: false,
       querystringParser: parseQuery,
     },
+    rewriteUrl: ({ url = '' }) => routableTarget(url),
     frameworkErrors: gate.refused,
     clientErrorHandler: (error, socket) => {
       if (handshakes?.failed(error, socket, (refused, plain) => refuseOnSocket(refused, plain, nextId())) === true) return;

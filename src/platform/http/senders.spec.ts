@@ -41,7 +41,7 @@ describe('senders without a key', () => {
 
   it('write no more into the log than a path may be long', async () => {
     lines.length = 0;
-    expect(await send(`/v0/city/x/hook/y/${'z'.repeat(100_000)}`)).toBe(404);
+    expect(await send(`/v0/city/x/hook/y/${'z'.repeat(10_000)}`)).toBe(404);
     const told = lines.map((line) => JSON.parse(line) as { path?: string });
     expect(told.map(({ path }) => path?.length)).toEqual([2_001]);
   });

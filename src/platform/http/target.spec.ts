@@ -1,8 +1,9 @@
+import type { IncomingMessage } from 'node:http';
 import { describe, expect, it } from '@jest/globals';
 import type { FastifyInstance } from 'fastify';
 import { api } from '../../../test/support/http.js';
 import { openDoor } from './testing/front-door.js';
-import { parseQuery, refusedTarget } from './target.js';
+import { parseQuery, refusedTarget, routableTarget } from './target.js';
 
 const names = (count: number): string => Array.from({ length: count }, (_, i) => i).join('&');
 const code = (url: string, noQuery = false): string | undefined => refusedTarget(url, noQuery)?.kind.code;
@@ -37,6 +38,35 @@ describe('a request target', () => {
         [414, 'uri-too-long'],
       ]);
       expect(read).toBe(2_000);
+    } finally {
+      await door.close();
+    }
+  });
+});
+
+describe('a path', () => {
+  it('has 16 KiB at the most, whatever its query has', () => {
+    const path = `/${'x'.repeat(16_383)}`;
+    expect([code(path), code(`${path}x`), code(`${path}?${'x'.repeat(20_000)}`), code(`${path}x?x`)]).toEqual([
+      undefined,
+      'uri-too-long',
+      undefined,
+      'uri-too-long',
+    ]);
+    for (const kept of [path, `/a%2561?${'%41'.repeat(10_000)}`, `/a#${'x'.repeat(20_000)}`]) expect(routableTarget(kept)).toBe(kept);
+  });
+
+  it('is routed no further than that', async () => {
+    const routed: string[] = [];
+    const extend = (app: { getHttpAdapter(): { getInstance(): unknown } }): void => {
+      const { server } = app.getHttpAdapter().getInstance() as FastifyInstance;
+      server.on('request', ({ url }: IncomingMessage) => routed.push(url!));
+    };
+    const door = await openDoor({}, { extend });
+    try {
+      for (const path of [`/health/${'%2561'.repeat(90_000)}`, `/v0/things/${'%E2%82%AC'.repeat(10_000)}?a=b`])
+        expect(await api(door.url).get(path)).toMatchObject({ status: 414, body: { code: 'uri-too-long' } });
+      expect(routed).toEqual([expect.stringMatching(/^\/health\/[^%]{16377}$/), expect.stringMatching(/^\/v0\/things\/[^%]{16374}$/)]);
     } finally {
       await door.close();
     }
