@@ -1,9 +1,14 @@
 import { z } from 'zod';
+import { boundedMap } from '../../../contract/bounded-map.js';
 import { contract, demanded } from '../../../contract/registry.js';
 import { queryInt, queryText } from '../../../contract/query.js';
 import { int64, text } from '../../../contract/scalars.js';
+import { LIMITS } from './compile/limits.js';
 
 export const FormulaNameParam = z.string().min(1).max(200).describe('The name of the formula.');
+
+/** The values that a formula is given. How long they may be says the compiler. */
+export const formulaVars = boundedMap(z.record(text.max(LIMITS.id), text), LIMITS.vars, `must not have more than ${LIMITS.vars} members`);
 
 /** Which city or rig a formula is asked for. */
 export const SCOPE = {
@@ -21,7 +26,7 @@ export const FormulaPreviewBody = contract(
     scope_kind: demanded(text.optional()),
     scope_ref: demanded(text.optional()),
     target: text.min(1).max(300).describe('An agent, or a bead.'),
-    vars: z.record(text.max(128), text).optional(),
+    vars: formulaVars.optional(),
   }),
   'For whom and with which values a formula is looked at.',
 );

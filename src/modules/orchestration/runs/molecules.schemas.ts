@@ -3,6 +3,7 @@ import { Bead, beadLabels, beadTitle } from '../../../contract/beads.schemas.js'
 import { blockingRead, queryBool, queryInt, queryText } from '../../../contract/query.js';
 import { contract } from '../../../contract/registry.js';
 import { int64, text } from '../../../contract/scalars.js';
+import { formulaVars } from '../formulas/formulas.schemas.js';
 
 const name = text.max(500);
 
@@ -16,7 +17,7 @@ export const MoleculeCreateInputBody = contract(
     target: name.optional().describe('Whom it is for. A graph needs somebody; a tree may be for nobody in particular.'),
 
     rig: name.optional().describe('Whose formula it is, and where its beads are; the city’s own without.'),
-    vars: z.record(text.max(128), text).optional(),
+    vars: formulaVars.optional(),
     title: beadTitle.optional().describe('The title of the root. Absent: as the formula says.'),
     labels: beadLabels.optional(),
 

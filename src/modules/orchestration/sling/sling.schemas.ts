@@ -4,6 +4,7 @@ import { contract } from '../../../contract/registry.js';
 import { RunRef } from '../../../contract/runs.schemas.js';
 import { queryEnum, queryInt, queryText } from '../../../contract/query.js';
 import { int64, text } from '../../../contract/scalars.js';
+import { formulaVars } from '../formulas/formulas.schemas.js';
 
 /** The most members of one batch, and of one that is a single transaction and so keeps every other writer of the city waiting. */
 export const MAX_BATCH = 5000;
@@ -38,7 +39,7 @@ const formula = {
     .describe('The name of the formula: it is carried out for the bead, of a batch for each; without a bead by itself.'),
 
   title: beadTitle.optional().describe('The title of the run.'),
-  vars: z.record(text.max(128), text).optional(),
+  vars: formulaVars.optional(),
 
   no_formula: z.boolean().optional().describe('True: the bead alone, whatever formula the target works by.'),
 };

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { boundedMap } from '../../../contract/bounded-map.js';
 import { InteractionChoice, PendingInteraction } from '../../../contract/interactions.schemas.js';
 import { queryInt, queryList, queryText } from '../../../contract/query.js';
 import { contract } from '../../../contract/registry.js';
@@ -34,7 +35,7 @@ export const SessionRespondInputBody = contract(
       .max(64 * 1024)
       .optional()
       .describe('More words for the agent.'),
-    metadata: z.record(text.max(255), text.max(4096)).optional(),
+    metadata: boundedMap(z.record(text.max(255), text.max(4096)), 200, 'must not have more than 200 members').optional(),
   }),
   'An answer to what a session asks.',
 );

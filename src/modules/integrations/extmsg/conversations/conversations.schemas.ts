@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { boundedMap } from '../../../../contract/bounded-map.js';
 import { problem } from '../../../../contract/problems.js';
 import { contract } from '../../../../contract/registry.js';
 import { int64, text } from '../../../../contract/scalars.js';
@@ -28,9 +29,7 @@ export const ConversationRef = contract(
 export type ConversationRef = z.infer<typeof ConversationRef>;
 
 const KEYS = 64;
-export const metadata = z
-  .record(text.max(128), text.max(1024))
-  .refine((value) => Object.keys(value).length <= KEYS, `may have ${KEYS} members at the most`);
+export const metadata = boundedMap(z.record(text.max(128), text.max(1024)), KEYS, `may have ${KEYS} members at the most`);
 export type Metadata = Readonly<Record<string, string>>;
 
 /** Keys are trimmed, those that are blank go. */
