@@ -503,8 +503,8 @@ export const HTTP: readonly Guard[] = [
   {
     guard: 'A body that would exhaust the stack later is refused.',
     file: 'src/platform/http/body.parser.ts',
-    find: 'if (keys.length <= MAX_DEPTH) return false;',
-    replace: 'if (keys.length <= Infinity) return false;',
+    find: 'if (++open > MAX_DEPTH) return true;',
+    replace: 'if (++open > Infinity) return true;',
     test: BODY,
   },
   {

@@ -100,6 +100,12 @@ describe('parseJson', () => {
     expect(parseJson(`${'['.repeat(64)}${']'.repeat(64)}`)).toBeDefined();
     expect(refusal(`${'['.repeat(65)}${']'.repeat(65)}`).errors).toHaveLength(1);
   });
+
+  it('counts what is open at once, outside of texts, before it parses anything', () => {
+    expect(refusal('['.repeat(65)).kind.status).toBe(422);
+    for (const text of [`[${'[{}],'.repeat(100)}1]`, `["${'['.repeat(100)}\\"${'{'.repeat(100)}"]`]) expect(parseJson(text)).toBeDefined();
+    for (const text of [`["${'['.repeat(100)}`, `${']'.repeat(100)}${'['.repeat(100)}`]) expect(refusal(text).kind.status).toBe(400);
+  });
 });
 
 describe('parseBody', () => {
