@@ -501,6 +501,22 @@ export const HTTP: readonly Guard[] = [
     test: FRONT_DOOR,
   },
   {
+    guard: 'Bodies that arrive together are not parsed in a row.',
+    file: 'src/platform/http/requests-in-work.ts',
+    find: 'bytes > LARGE ? parse : next',
+    replace: 'bytes > 1e9 ? parse : next',
+    test: 'src/platform/http/requests-in-work.spec.ts',
+    name: 'one at a time when it is large',
+  },
+  {
+    guard: 'Behind what takes long there is time for what does not, of whomever it is.',
+    file: 'src/platform/http/paced-starts.ts',
+    find: 'if (!this.#rests) this.#beginLong();',
+    replace: 'while (this.#long.size > 0) this.#beginLong();',
+    test: 'src/platform/http/paced-starts.spec.ts',
+    name: 'an owner at a time',
+  },
+  {
     guard: 'A body that would exhaust the stack later is refused.',
     file: 'src/platform/http/body.parser.ts',
     find: 'if (++open > MAX_DEPTH) return true;',

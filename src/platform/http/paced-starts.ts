@@ -1,16 +1,59 @@
 /** How many begin in one turn of the event loop; between two turns it reads its sockets. */
 const STARTS_A_TURN = 4;
+/** What takes long is followed by as much time for everybody else as it took, and by no more than that. */
+const MAX_REST_MS = 10;
 
-/** Begins requests that have waited, a few at a time, first come, first served. */
+/**
+ * Begins what has waited a few at a time, first come, first served. What takes long begins by itself, an owner at a time, with a rest behind
+ * it: bodies that arrive together would otherwise be parsed in a row, and everybody else wait for the last of them.
+ */
 export class PacedStarts {
   readonly #starts: (() => void)[] = [];
+  readonly #long = new Map<string, (() => void)[]>();
+  #isPaced = false;
+  #rests = false;
 
   add(start: () => void): void {
-    if (this.#starts.push(start) === 1) setImmediate(() => this.#begin());
+    this.#starts.push(start);
+    this.#pace();
+  }
+
+  addLong(owner: string, start: () => void): void {
+    const line = this.#long.get(owner);
+    if (line === undefined) this.#long.set(owner, [start]);
+    else line.push(start);
+    if (!this.#rests) this.#pace();
+  }
+
+  #pace(): void {
+    if (this.#isPaced) return;
+    this.#isPaced = true;
+    setImmediate(() => this.#begin());
   }
 
   #begin(): void {
+    this.#isPaced = false;
     for (const start of this.#starts.splice(0, STARTS_A_TURN)) start();
-    if (this.#starts.length > 0) setImmediate(() => this.#begin());
+    if (!this.#rests) this.#beginLong();
+    if (this.#starts.length > 0) this.#pace();
+  }
+
+  #beginLong(): void {
+    const [next] = this.#long;
+    if (next === undefined) return;
+    const [owner, line] = next;
+    const start = line.shift()!;
+    this.#long.delete(owner);
+    if (line.length > 0) this.#long.set(owner, line);
+    this.#rests = true;
+    const since = performance.now();
+    // By then what it has begun has been looked at as well.
+    setImmediate(() => setTimeout(() => this.#rested(), Math.min(performance.now() - since, MAX_REST_MS)));
+    start();
+  }
+
+  #rested(): void {
+    this.#rests = false;
+    if (this.#long.size > 0) this.#pace();
   }
 }

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { EventEmitter } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { setImmediate as turn } from 'node:timers/promises';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyRequest } from 'fastify';
 import { api, type Api, type Reply } from '../../../test/support/http.js';
@@ -194,6 +195,28 @@ describe('requests in work', () => {
     HELD.letGo();
     expect((await Promise.all(flood)).filter(({ status }) => status === 200)).toHaveLength(4);
     await stopping;
+  });
+});
+
+describe('a body that has arrived', () => {
+  // Guard: bodies that arrive together are not parsed in a row.
+  it('is parsed at once when it is small, and one at a time when it is large', async () => {
+    const room = new RequestsInWork({ total: 9, city: 9, key: 9, waiting: 9 });
+    const parsed: string[] = [];
+    const arrives = (name: string, bytes: number): void => {
+      const headers = { 'content-length': String(bytes) };
+      const request = { method: 'POST', headers, raw: new EventEmitter(), socket: new EventEmitter() } as unknown as FastifyRequest;
+      room.enter(request, { owner: 'city one', limited: true, lane: '' }, () => undefined);
+      room.arriving(request);
+      request.raw.emit('data', Buffer.alloc(bytes));
+      room.arrived(request, () => parsed.push(name));
+    };
+    for (const name of ['large', 'larger']) arrives(name, 40_000);
+    arrives('small', 32_768);
+    expect(parsed).toEqual(['small']);
+    await turn();
+    expect(parsed).toEqual(['small', 'large']);
+    await eventually(() => parsed.length === 3);
   });
 });
 

@@ -14,6 +14,8 @@ import { workFor, Working, type Place } from '../turns/working.js';
 const LINE: LineLimits = { waitMs: 10_000, bytes: 16 << 20 };
 /** Bytes that a request counts for whose body does not say its length. */
 const BODY_LIMIT = 1 << 20;
+/** Bytes of a body that takes a while to be parsed and looked at: one of a megabyte up to 80 ms. */
+const LARGE = 32 * 1024;
 const WAIT_BUCKETS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10];
 
 /** Stored on the request itself: a `WeakMap` took 0.5 µs more for each request, and every garbage collection scans it. */
@@ -153,7 +155,8 @@ export class RequestsInWork {
     if (visit?.state !== 'arriving') return next();
     const { bytes } = visit;
     this.#lines.part(visit);
-    this.#seek(visit, request, () => bytes, next);
+    const parse: Next = (refused) => (refused === undefined ? this.#parseInTurn(visit, next) : next(refused));
+    this.#seek(visit, request, () => bytes, bytes > LARGE ? parse : next);
   }
 
   /** The request's answer is made, or it has become a stream. */
@@ -229,6 +232,14 @@ export class RequestsInWork {
     if (!this.#turns.take(visit.party)) return false;
     visit.state = 'working';
     return true;
+  }
+
+  #parseInTurn({ party, working }: Visit, next: Next): void {
+    const since = performance.now();
+    this.#starts.addLong(party.owner, () => {
+      working.waitedMs += performance.now() - since;
+      next();
+    });
   }
 
   /** @param quits called when the request gets no place in time, or the process stops; refuses it unless given */
