@@ -242,7 +242,7 @@ export class SupervisorEventsRepository {
       select coalesce(sum(c.n), 0)::bigint as n from ${lefts(streams)} join event_streams s on s.id = w.id
       join lateral (
         select count(*) filter (where ${matches(scope.filter)} and ${tagged(scope.cities)}) as n from (
-          select * from events e where e.stream_id = w.id and e.seq > w.after and e.seq <= w.upto order by e.seq desc limit ${soonest(each)}) e
+          select * from events e where e.stream_id = w.id and e.seq > w.after and e.seq <= w.upto order by e.seq desc limit ${each}) e
       ) c on true`.execute(this.db);
     return rows[0]!.n;
   }
@@ -295,5 +295,8 @@ function lefts(streams: readonly Left[]): RawBuilder<unknown> {
 const place = (at: Place): RawBuilder<unknown> => sql`(${fromMicroseconds(at.us)}, ${at.streamId}, ${at.seq})`;
 const atOrBefore = (from: Place | undefined): RawBuilder<boolean> =>
   from === undefined ? sql<boolean>`true` : sql<boolean>`(e.ts, e.stream_id, e.seq) <= ${place(from)}`;
+/** The time by itself follows from the place: by it the parts of the log that are older are left out, which a comparison of rows does not do. */
 const after = (end: Place | undefined): RawBuilder<boolean> =>
-  end === undefined ? sql<boolean>`true` : sql<boolean>`(e.ts, e.stream_id, e.seq) > ${place(end)}`;
+  end === undefined
+    ? sql<boolean>`true`
+    : sql<boolean>`(e.ts >= ${fromMicroseconds(end.us)} and (e.ts, e.stream_id, e.seq) > ${place(end)})`;
