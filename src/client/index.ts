@@ -1,6 +1,6 @@
 /**
  * The client of the supervisor's API, for Node 20 and newer and for browsers: typed calls, events without gaps, requests to wait for,
- * sessions to talk to. It knows the service by its document alone.
+ * sessions to talk to. It knows the service only by its OpenAPI document.
  */
 export { connect, Client, type ConnectOptions } from './client.js';
 export type { Answer, Common, Data, Options, Paths, PathsWith, Schemas } from './calls.js';
