@@ -70,7 +70,7 @@ export const EnvSchema = z.object({
     .union([z.literal('auto'), z.coerce.number(PROCESSES).int(PROCESSES).min(1, PROCESSES).max(MOST_PROCESSES, PROCESSES)], PROCESSES)
     .default(1)
     .describe(
-      'Processes that answer, behind one port. From 2 on what `worker` does has one of its own beside them. `auto`: one for two cores of this machine, up to 8.',
+      'Processes that answer, behind one port. From 2 on, one more process does what `worker` does. `auto`: one for each two cores of this machine, up to 8.',
     ),
   SVC_TLS_CERT: z.string().min(1).optional().describe('PEM file of a certificate with its chain: the port speaks HTTPS and nothing else.'),
   SVC_TLS_KEY: z.string().min(1).optional().describe('PEM file of its key.'),
@@ -138,7 +138,7 @@ export const EnvSchema = z.object({
     .max(20_000_000)
     .default(2_000_000)
     .describe(
-      'How many of them at the most; beyond that go those of refused requests, down to a tenth of this, then those of the city that has the most.',
+      'How many of them are kept. Beyond that, records of refused requests go, down to a tenth of this number, then records of the city that has the most.',
     ),
   // A full disk stops the database: whoever watches has to hear of it while there is time, and how much that is depends on the host.
   SVC_DISK_WARN_MB: z.coerce
@@ -191,15 +191,17 @@ export const EnvSchema = z.object({
   SVC_RATE_LIMIT_KEY: perSecond
     .default(1_000)
     .describe('Requests a second of one key, or of all without one, in the long run. 0: no limit.'),
-  SVC_RATE_LIMIT_KEY_BURST: ceiling.default(10_000).describe('So many of them at once.'),
+  SVC_RATE_LIMIT_KEY_BURST: ceiling.default(10_000).describe('How many of them may come at once.'),
   SVC_RATE_LIMIT_CITY: perSecond.default(2_000).describe('The same for all sessions and limited keys of a city together.'),
-  SVC_RATE_LIMIT_CITY_BURST: ceiling.default(20_000).describe('So many of them at once.'),
+  SVC_RATE_LIMIT_CITY_BURST: ceiling.default(20_000).describe('How many of them may come at once.'),
   SVC_REQUESTS_IN_WORK: ceiling.default(256).describe('Requests that a replica works on at once.'),
-  SVC_REQUESTS_IN_WORK_PER_KEY: ceiling.default(192).describe('Of these, those of one key of all cities; beside others a quarter of all.'),
+  SVC_REQUESTS_IN_WORK_PER_KEY: ceiling
+    .default(192)
+    .describe('Of these, how many one key of all cities may have; a quarter of all while others ask, too.'),
   SVC_REQUESTS_IN_WORK_PER_CITY: ceiling
     .default(128)
-    .describe('Of these, those of all sessions and limited keys of a city; beside others a sixteenth of all.'),
-  SVC_REQUESTS_WAITING: ceiling.default(10_000).describe('Requests of one of them that may wait for their turn; the next gets 429.'),
+    .describe('Of these, how many all sessions and limited keys of a city may have; a sixteenth of all while others ask, too.'),
+  SVC_REQUESTS_WAITING: ceiling.default(10_000).describe('Requests of one key or city that may wait for their turn; the next gets 429.'),
   // How many cores Postgres has for one city beside others only the operator knows.
   SVC_DATABASE_CONNECTIONS_PER_CITY: z.coerce
     .number()
@@ -237,7 +239,7 @@ export const EnvSchema = z.object({
   OTEL_METRICS_EXPORTER: exporter.describe('`none`: no metrics are sent; `/metrics` has them all the same.'),
   OTEL_LOGS_EXPORTER: exporter.describe('`none`: no logs are sent; they are on stderr all the same.'),
   OTEL_METRIC_EXPORT_INTERVAL: positiveMs.default(60_000).describe('How often metrics are sent, in milliseconds.'),
-  OTEL_SERVICE_NAME: z.string().min(1).max(255).default('supervisor-control-plane').describe('As what this process is known there.'),
+  OTEL_SERVICE_NAME: z.string().min(1).max(255).default('supervisor-control-plane').describe('The name of this process there.'),
   OTEL_RESOURCE_ATTRIBUTES: z
     .string()
     .optional()
