@@ -10,9 +10,9 @@ export function eventsPage(): string {
   return page(
     GENERATED,
     '# Events',
-    'Every change of a city is an event of its stream, and what concerns the supervisor is on the supervisor’s own. Each has `seq`, `ts`, `type`, `actor`, ' +
-      'mostly `subject`, and the `payload` below. [How events work](../explanation/events.md) says the rest; [the schema of the lines](/schemas/events.json) is what `svc events` prints.',
-    'A kind with a dot of your own choice, such as `build.done`, is emitted with `svc event emit` and carries any JSON object.',
+    'Every change of a city is an event on its stream. The supervisor has a stream of its own. Each event has `seq`, `ts`, `type`, `actor`, ' +
+      'mostly `subject`, and the `payload` below. [How events work](../explanation/events.md) explains streams and positions; [this schema](/schemas/events.json) describes the lines that `svc events` prints.',
+    'You can emit events of your own with `svc event emit`. Their type is a name with a dot, such as `build.done`, and they carry any JSON object.',
     ...events.map(({ type, about, payload }) =>
       [`## ${type}`, about, contractRegistry.get(payload)?.description ?? '', membersOf(payload)]
         .filter((part) => part !== '')

@@ -9,7 +9,7 @@ export function problemsPage(): string {
     GENERATED,
     '# Errors',
     'Every refusal is `application/problem+json` (RFC 9457): `type`, `title`, `status`, `detail`, `code`, mostly `errors` with the places that are wrong, and ' +
-      'the header `X-SVC-Request-Id`, by which the log has it. Decide by `code`. Some kinds share one; then `status` and the beginning of `detail` tell them apart.',
+      'the header `X-SVC-Request-Id`, by which you find it in the log. Decide by `code`. Where kinds share a code, `status` and the beginning of `detail` tell them apart.',
     ...[...byCode]
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([name, kinds]) =>

@@ -37,10 +37,10 @@ export function rightsPage(): string {
   return page(
     GENERATED,
     '# What a key needs',
-    `With \`SVC_AUTH=keys\` every operation needs a key, but for ${open.slice(0, -1).join(', ')} and ${open.at(-1)}. ` +
-      'What else is not below reads, and any key that may see the city is enough. ' +
-      '[Give a colleague a key](../how-to/keys.md) says how rights are given; a refusal (403) names the right that a key lacks, where it lacks one. ' +
-      'Here they are by operation. A formula whose steps `check` something says what is run, and needs `commands` too.',
+    `With \`SVC_AUTH=keys\` every operation needs a key, except ${open.slice(0, -1).join(', ')} and ${open.at(-1)}. ` +
+      'An operation that is not on this page only reads: any key that may see the city is enough. ' +
+      '[Give a colleague a key](../how-to/keys.md) says how to give rights. A refusal (403) names the right that a key lacks. ' +
+      'A formula with a `check` says what is run, so saving it needs `commands` too.',
     ...NEEDS.map(([name, about]) =>
       [
         `## ${name}`,
