@@ -7253,6 +7253,11 @@ export interface components {
         };
         /** @description A message between people and agents. */
         Message: {
+            /**
+             * @description Where mail is read, false for what nobody can answer: its sender has no mailbox. Absent: it can be answered, or this is not told.
+             * @constant
+             */
+            answerable?: false;
             /** @description The text. 256 KiB at the most. */
             body: string;
             /** @description Who else gets it. Null is the same as nobody. */

@@ -12,6 +12,12 @@ export const Message = contract(
     read: z.boolean().describe('Whether it has been read.'),
     subject: z.string().describe('What it is about.'),
     to: z.string().describe('Who gets it.'),
+    answerable: z
+      .literal(false)
+      .optional()
+      .describe(
+        'Where mail is read, false for what nobody can answer: its sender has no mailbox. Absent: it can be answered, or this is not told.',
+      ),
     cc: z.array(z.string()).nullable().optional(),
     priority: int64.optional().describe('How urgent its sender finds it: from 0, the most urgent, to 4. Absent: nothing was said.'),
     reply_to: z.string().optional().describe('The message that it answers.'),

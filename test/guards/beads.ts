@@ -367,6 +367,14 @@ export const BEAD_GUARDS: readonly Guard[] = [
     name: 'has no mailbox where a command of an order sends it',
   },
   {
+    guard: 'Mail that nobody can answer says so.',
+    file: 'src/modules/work/mail/mail-lists.repository.ts',
+    find: '.sender_principal is null',
+    replace: '.sender is null',
+    test: 'src/modules/work/mail/mail.db-spec.ts',
+    name: 'is told as not to be answered exactly where a reply is refused',
+  },
+  {
     guard: 'A command is known as one by its token.',
     file: 'src/modules/sessions/session-tokens/command-authenticator.service.ts',
     find: ', command: true };',

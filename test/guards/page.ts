@@ -178,6 +178,14 @@ export const PAGE: readonly Guard[] = [
     test: 'ui/src/lib/thread.spec.ts',
   },
   {
+    guard: 'No reply is offered to a sender without a mailbox.',
+    file: 'ui/src/lib/thread.ts',
+    find: '.filter(({ answerable }) => answerable !== false)',
+    replace: '',
+    test: 'ui/src/lib/thread.spec.ts',
+    name: 'is not answered at a letter that nobody can answer',
+  },
+  {
     guard: 'Nobody answers a letter of his own.',
     file: 'ui/src/lib/thread.ts',
     find: "from !== me && from !== 'human'",

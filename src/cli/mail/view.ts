@@ -24,6 +24,7 @@ export function mailText(m: Message): string {
     ['rig', m.rig],
     ['thread', m.thread_id],
     ['reply to', m.reply_to],
+    ['answer', m.answerable === false ? `not possible: ${m.from} has no mailbox` : undefined],
   ]);
   return m.body === '' ? head : `${head}\n${block(m.body)}`;
 }

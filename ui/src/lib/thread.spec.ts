@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { LoggedEvent } from '../api/types.js';
-import { answeredOf, isOfThread, readThread, withKnown, type Thread, type ThreadPage } from './thread.js';
+import { answeredOf, isOfThread, readThread, whyNoAnswer, withKnown, type Thread, type ThreadPage } from './thread.js';
 
 type Letter = Thread['letters'][number];
 const letter = (nth: number, from = 'mayor', more: Partial<Letter> = {}): Letter =>
@@ -55,6 +55,21 @@ describe('a thread', () => {
     expect(answeredOf(whole([asked, letter(2, 'scout', { to: 'mayor', cc: ['human'] }), mine]), 'thread-1', 'api')?.id).toBe('m-2');
     expect(answeredOf(whole([aside, mine]), 'thread-1', 'api')).toBe(aside);
     expect(answeredOf(whole([mine, letter(5, 'human', { to: 'human' })]), 'thread-1', 'api')).toBeUndefined();
+  });
+
+  // Guard: no reply is offered to a sender without a mailbox.
+  it('is not answered at a letter that nobody can answer, and says why', () => {
+    const notice = letter(2, 'reconciler', { answerable: false });
+    const why = 'reconciler has no mailbox: nobody would read an answer.';
+    for (const opened of ['m-2', 'thread-1']) {
+      expect(answeredOf(whole([notice]), opened, 'api')).toBeUndefined();
+      expect(whyNoAnswer(whole([notice]), opened, 'api')).toBe(why);
+    }
+    expect(answeredOf(whole([letter(1), notice]), 'thread-1', 'api')?.id).toBe('m-1');
+    expect(whyNoAnswer(whole([letter(1, 'api')]), 'm-1', 'api')).toBe('Nobody else has written in it: there is nobody to answer.');
+    const long = { letters: [notice], left: 0, more: true };
+    expect(whyNoAnswer(long, 'm-2', 'api')).toBe(why);
+    expect(whyNoAnswer(long, 'm-9', 'api')).toBe('Open the message in the list to answer it.');
   });
 
   it('has the letter that was opened where it belongs, and answers it, where the thread was not read to it', () => {

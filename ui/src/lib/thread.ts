@@ -1,4 +1,5 @@
 import type { LoggedEvent, Schemas } from '../api/types.js';
+import { visible } from './text.js';
 
 type Letter = Schemas['Message'];
 export type ThreadPage = Pick<Schemas['MailListBody'], 'items' | 'next_cursor'>;
@@ -54,14 +55,25 @@ export function isOfThread({ type, payload }: LoggedEvent, thread: string | unde
 
 const isToPeople = ({ to, cc }: Letter): boolean => to === 'human' || cc?.includes('human') === true;
 
+const othersOf = (letters: readonly Letter[], me: string | undefined): readonly Letter[] =>
+  letters.filter(({ from }) => from !== me && from !== 'human');
+
 /**
  * The letter that a reply answers: the one that was opened, or the newest to people, or else the newest of somebody else. One's own is none: a reply to
- * it would go to oneself, or to nobody. Undefined where there is none, or where a later one may not have been read.
+ * it would go to oneself, or to nobody. Nor is one whose sender has no mailbox. Undefined where there is none, or where a later one may not have been read.
  * @param me how the service names whoever replies.
  */
 export function answeredOf({ letters, more }: Thread, opened: string, me: string | undefined): Letter | undefined {
-  const others = letters.filter(({ from }) => from !== me && from !== 'human');
+  const others = othersOf(letters, me).filter(({ answerable }) => answerable !== false);
   const one = others.find(({ id }) => id === opened);
   if (one !== undefined || more) return one;
   return others.findLast(isToPeople) ?? others.at(-1);
+}
+
+/** Why there is none to answer. @param opened the id of the one that was opened */
+export function whyNoAnswer({ letters, more }: Thread, opened: string, me: string | undefined): string {
+  const others = othersOf(letters, me);
+  const mute = others.find(({ id }) => id === opened) ?? (more ? undefined : others.at(-1));
+  if (mute?.answerable === false) return `${visible(mute.from)} has no mailbox: nobody would read an answer.`;
+  return more ? 'Open the message in the list to answer it.' : 'Nobody else has written in it: there is nobody to answer.';
 }

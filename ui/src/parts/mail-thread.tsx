@@ -5,7 +5,7 @@ import * as needs from '../api/needs.gen.js';
 import type { Schemas } from '../api/types.js';
 import { useKeys } from '../lib/keys.js';
 import { visible } from '../lib/text.js';
-import { answeredOf, isOfThread, readThread, withKnown } from '../lib/thread.js';
+import { answeredOf, isOfThread, readThread, whyNoAnswer, withKnown } from '../lib/thread.js';
 import { outbox } from '../live/outbox.js';
 import { useCityRead } from '../live/use-read.js';
 import { useActing } from './acting.js';
@@ -62,7 +62,8 @@ export function MailThread({ city, id, agents, known, archived, onClose, onArchi
   const data = read === undefined ? undefined : withKnown(read, known);
   const letters = data?.letters ?? [];
   const shown = letters.find((one) => one.id === id) ?? letters.at(-1);
-  const letter = read === undefined ? undefined : answeredOf(withKnown(read, archived ? undefined : known), id, me);
+  const open = read === undefined ? undefined : withKnown(read, archived ? undefined : known);
+  const letter = open && answeredOf(open, id, me);
   const from = letter?.from ?? 'human';
   useKeys('The thread', [{ keys: 'r', label: 'reply', run: () => box.current?.focus() }]);
   const reply = (): void =>
@@ -141,6 +142,7 @@ export function MailThread({ city, id, agents, known, archived, onClose, onArchi
           aria-label="Reply"
           placeholder={letter === undefined ? 'Reply' : `Reply to ${visible(letter.from)}`}
           rows={3}
+          disabled={open !== undefined && letter === undefined && body === ''}
           value={body}
           onChange={(event) => outbox.write(draft, event.target.value)}
           onKeyDown={(event) => {
@@ -152,12 +154,8 @@ export function MailThread({ city, id, agents, known, archived, onClose, onArchi
         {from !== 'human' && body.trim() !== '' && !agents.includes(from) && (
           <p className="text-sm text-muted">If {visible(from)} is a key and no agent, the reply goes to people (human).</p>
         )}
-        {letters.length > 0 && letter === undefined && (
-          <p className="text-sm text-muted">
-            {data?.more === true
-              ? 'Open the message in the list to answer it.'
-              : 'Nobody else has written in it: there is nobody to answer.'}
-          </p>
+        {letters.length > 0 && open !== undefined && letter === undefined && (
+          <p className="text-sm text-muted">{whyNoAnswer(open, id, me)}</p>
         )}
         <Button
           type="submit"

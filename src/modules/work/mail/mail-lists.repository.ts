@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import { Db } from '../../../platform/database/database.js';
 import { fitted, fittingJson, type Fitted } from '../../../platform/database/page-bytes.js';
 import { counting, totalOf, type Count, type Total } from '../../../platform/database/totals.js';
@@ -42,6 +42,10 @@ interface PageRow extends Fitted, Count {
 const CC_BYTES = sql<number>`case when pg_column_compression(m.cc) is null then pg_column_size(m.cc) else octet_length(m.cc::text) end`;
 const COMES_AFTER = { asc: sql`>`, desc: sql`<` };
 
+/** The text of a message for its reader: what `MailAddresses.answered` finds nobody for says so. Events never tell it. */
+const readJson = (message: RawBuilder<unknown>, tag: string): RawBuilder<string> => sql`case when (${message}).sender_principal is null
+  then (message_json(${message}, ${tag})::jsonb || '{"answerable": false}')::text else message_json(${message}, ${tag})::text end`;
+
 /** What answers requests. Each is one statement that also reads the head of the city's log; undefined when the city does not run. */
 @Injectable()
 export class MailListsRepository {
@@ -63,7 +67,7 @@ export class MailListsRepository {
       select s.head, t.counted, t.looked, p.id, ${inMicroseconds(sql`p.created_at`)} as at, p.json, p.fits
       from cities c join event_streams s on s.id = c.stream_id
       cross join lateral (${counted}) t
-      left join (${fittingJson(found, by, limit, sql`select message_json(k.m, ${tag})::text as json`)}) p on true
+      left join (${fittingJson(found, by, limit, sql`select ${readJson(sql`k.m`, tag)} as json`)}) p on true
       where c.id = ${city.id} and c.running order by p.nth`.execute(this.db);
     const [first] = rows;
     if (first === undefined) return undefined;
@@ -92,7 +96,7 @@ export class MailListsRepository {
   async find(city: CityScope, id: string, tag: string): Promise<{ head: number; json: string | null } | undefined> {
     const { rows } = await sql<{ head: number; json: string | null }>`
       select s.head, (
-        select message_json(m, ${tag})::text from messages m
+        select ${readJson(sql`m`, tag)} from messages m
         where m.stream_id = ${city.streamId} and m.id = ${id} and (message_is_open(m) or m.archived_as = 'swept')) as json
       from cities c join event_streams s on s.id = c.stream_id where c.id = ${city.id} and c.running`.execute(this.db);
     return rows[0];

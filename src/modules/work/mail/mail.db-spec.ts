@@ -177,6 +177,28 @@ describe('sending', () => {
     expect(await ids({ from: await addresses.author(fixture.city, 'order:sweep') })).toEqual([sent.id]);
   });
 
+  // Guard: what nobody can answer says so, one by one and in lists.
+  it('is told as not to be answered exactly where a reply is refused', async () => {
+    const told = new Map<string, unknown>();
+    const refused = new Map<string, unknown>();
+    for (const from of ['mayor', 'human', 'a passer-by', undefined, 'order:sweep']) {
+      const { id } = await send('deacon', { from });
+      const one = Message.parse(JSON.parse((await lists.find(fixture.city, id, 'alpha'))!.json!));
+      expect((await listed()).items.find((item) => item.id === id)).toEqual(one);
+      told.set(id, one.answerable);
+      const reply = sending.reply(fixture.city, id, undefined, { from: 'deacon' }, undefined, ANYBODY);
+      refused.set(
+        id,
+        await reply.then(
+          () => undefined,
+          () => false,
+        ),
+      );
+    }
+    expect(told).toEqual(refused);
+    expect([...told.values()]).toEqual([undefined, undefined, false, undefined, false]);
+  });
+
   it('sends too much text to no one at once, and leaves it to who sends to many', async () => {
     const body = 'x'.repeat(256 * 1024);
     await sql`insert into agents (stream_id, name, base, kind) select ${fixture.city.streamId}, 'a' || n, 'a' || n, 'agent' from generate_series(1, 40) n`.execute(
