@@ -1,8 +1,15 @@
-import { PRESETS, presetOf } from '../../files/composition/presets/presets.js';
+import { Suggestions } from '../../files/composition/compose/suggestions.js';
+import { PRESET_NAMES, PRESETS, presetOf } from '../../files/composition/presets/presets.js';
 
 /** Whether a city may be created with a provider of this name. */
 export function isProviderName(name: string): boolean {
   return presetOf(name) !== undefined;
+}
+
+/** What helps who has named a provider that there is not: the one that he meant, or all of them. */
+export function providerHint(name: string): string {
+  const meant = new Suggestions().meant(name, PRESET_NAMES);
+  return meant === undefined ? `known are ${PRESET_NAMES.join(', ')}` : `did you mean ${meant}?`;
 }
 
 /** What can be probed on a worker host. */
