@@ -20,8 +20,8 @@ export function kindOf(state: string): Kind | undefined {
   return words.some((word) => GOOD.test(word)) ? 'good' : undefined;
 }
 
-/** A cell below this header in the colour of its state. */
-export function coloured(header: string, cell: string): string {
-  const kind = STATES.has(header) ? kindOf(cell) : undefined;
+/** A cell below this header in the colour of its state. @param state the whole of it, where the cell is cut */
+export function coloured(header: string, cell: string, state = cell): string {
+  const kind = STATES.has(header) ? kindOf(state) : undefined;
   return kind === undefined ? cell : `\u001b[${COLOURS[kind]}m${cell}\u001b[0m`;
 }

@@ -56,6 +56,29 @@ describe('a table on a terminal', () => {
     expect(table(['ID', 'TITLE'], rows, { width: 5 })).toContain('al-1   A title tha…\n');
   });
 
+  // Guard: a long name in the middle breaks no lines.
+  it('cuts the widest column that holds no id where the last one is not enough, to no less than its header', () => {
+    const mail = [
+      ['an-id-that-is-longer-1', 'unread', 'web/somebody-with-a-very-long-name', 'A subject of more than a few letters'],
+      ['al-2', 'provider-terminal-error', 'mayor', 'short'],
+    ];
+    const shown = table(['ID', 'STATE', 'FROM', 'SUBJECT'], mail, { width: 66, colour: true }).replaceAll('\u001b', '');
+    expect(shown.replaceAll(/\[\d+m/g, '')).toBe(
+      'ID                      STATE          FROM           SUBJECT\n' +
+        'an-id-that-is-longer-1  unread         web/somebody…  A subject o…\n' +
+        'al-2                    provider-ter…  mayor          short\n',
+    );
+    // Half an id is of no use.
+    const asked = table(['SESSION', 'REQUEST', 'AGE', 'QUESTION'], [['al-1', 'req-9a7c024d500bdd095a1b65d8', '3s', 'Shall I?']], {
+      width: 20,
+    });
+    expect(asked).toContain('  req-9a7c024d500bdd095a1b65d8  ');
+    // A state is coloured as what it is, also where that is cut off.
+    expect(shown).toContain('[31mprovider-ter…[0m');
+    expect(table(['A', 'A LONG HEADER'], [['x', 'y']], { width: 5 })).toBe('A  A LONG HEAD…\nx  y\n');
+    expect(table(['A', 'A LONG HEADER', 'B'], [['x', 'y', 'z']], { width: 5 })).toBe('A  A LONG HEADER  B\nx  y              z\n');
+  });
+
   it('counts what takes two columns twice, and cuts between characters', () => {
     expect([widthOf('日本'), widthOf('👩‍🚀x'), widthOf('é')]).toEqual([4, 3, 1]);
     expect([cut('日本語', 5), cut('👩‍🚀👩‍🚀', 3), cut('abc', 3)]).toEqual(['日本…', '👩‍🚀…', 'abc']);

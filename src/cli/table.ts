@@ -36,12 +36,14 @@ export function cut(text: string, room: number): string {
   return `${kept.trimEnd()}…`;
 }
 
-/** The last column keeps at least this much, also on a terminal that is too narrow. */
-const LAST_MIN = 12;
+/** A column that is cut keeps at least this much, also on a terminal that is too narrow. */
+const CUT_MIN = 12;
+/** What other commands are given, beside the first column: half an id is of no use. */
+const WHOLE = new Set(['ID', 'SESSION', 'REQUEST', 'ALIAS', 'BEAD', 'CONVOY', 'RUN', 'CONVERSATION']);
 
 /**
  * Left-aligned columns, two spaces apart, no trailing blanks. A column that is empty in every row is left out; on a terminal the last
- * one is cut to its width, and states have colours.
+ * one is cut to its width, then the widest of those that hold no id. States have colours.
  */
 export function table(
   headers: readonly string[],
@@ -51,20 +53,40 @@ export function table(
   const used = headers.map((_, column) => rows.length === 0 || rows.some((row) => (row[column] ?? '') !== ''));
   const pick = (row: readonly string[]): string[] => row.map(plain).filter((_, column) => used[column]);
   const lines = [pick(headers), ...rows.map(pick)];
-  const widths = lines[0]!.map((_, column) => Math.max(...lines.map((line) => widthOf(line[column] ?? ''))));
-  const before = widths.slice(0, -1).reduce((sum, w) => sum + w + 2, 0);
-  const room = width === undefined ? Infinity : Math.max(width - before, LAST_MIN);
+  const wanted = lines[0]!.map((_, column) => Math.max(...lines.map((line) => widthOf(line[column] ?? ''))));
+  const widths = width === undefined ? wanted : fitted(wanted, lines[0]!, width);
   return lines
     .map((line, row) => {
       const cells = line.map((cell, column) => {
         const isLast = column === line.length - 1;
-        const text = isLast ? cut(cell, room) : cell;
-        const shown = colour && row > 0 ? coloured(lines[0]![column]!, text) : text;
-        return isLast ? shown : shown + ' '.repeat(Math.max(0, widths[column]! - widthOf(cell)));
+        const text = cut(cell, widths[column]!);
+        const shown = colour && row > 0 ? coloured(lines[0]![column]!, text, cell) : text;
+        return isLast ? shown : shown + ' '.repeat(Math.max(0, widths[column]! - widthOf(text)));
       });
       return `${cells.join('  ').trimEnd()}\n`;
     })
     .join('');
+}
+
+/** How wide columns are on a terminal: the last one gives way first, then the widest of the others; none below its header. */
+function fitted(wanted: readonly number[], headers: readonly string[], width: number): number[] {
+  const widths = [...wanted];
+  const last = widths.length - 1;
+  const leastOf = (column: number): number => Math.max(CUT_MIN, column === last ? 0 : widthOf(headers[column]!));
+  let over = wanted.reduce((sum, one) => sum + one + 2, -2) - width;
+  const narrow = (column: number, by: number): void => {
+    const less = Math.max(0, Math.min(over, by, widths[column]! - leastOf(column)));
+    widths[column]! -= less;
+    over -= less;
+  };
+  narrow(last, Infinity);
+  const others = headers.flatMap((header, column) => (column === 0 || column === last || WHOLE.has(header) ? [] : [column]));
+  while (over > 0) {
+    const widest = others.filter((column) => widths[column]! > leastOf(column)).sort((a, b) => widths[b]! - widths[a]!)[0];
+    if (widest === undefined) break;
+    narrow(widest, 1);
+  }
+  return widths;
 }
 
 /** The same without headers. */

@@ -24,6 +24,22 @@ export const CLIENT: readonly Guard[] = [
     name: 'is a text of several lines',
   },
   {
+    guard: 'A table leaves ids whole on a narrow terminal.',
+    file: 'src/cli/table.ts',
+    find: ' || WHOLE.has(header)',
+    replace: '',
+    test: 'src/cli/table.spec.ts',
+    name: 'cuts the widest column that holds no id',
+  },
+  {
+    guard: 'A long name in the middle of a table breaks no lines.',
+    file: 'src/cli/table.ts',
+    find: 'while (over > 0) {',
+    replace: 'while (over > 1_000) {',
+    test: 'src/cli/table.spec.ts',
+    name: 'cuts the widest column that holds no id',
+  },
+  {
     guard: 'What has gone wrong, in words of others that have many spaces, keeps a terminal waiting for nothing.',
     file: 'src/cli/errors.ts',
     find: "text.replaceAll(/\\s+/g, (spaces) => (/[\\r\\n]/.test(spaces) ? ' ' : spaces))",
