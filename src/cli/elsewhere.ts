@@ -36,6 +36,7 @@ const MEANT: Readonly<Record<string, string>> = {
   'svc order delete': 'take its file out of those of the city, or `svc order disable`',
   'svc order create': 'write it as orders/NAME.toml into the files of the city, and see `svc config validate`',
   'svc event list': '`svc events`',
+  ...each('svc events', ['--limit', '--tail', '--lines', '-n'], '`svc events --since 5m`, or `svc events | tail -n 20`'),
   'svc events emit': '`svc event emit`',
   'svc service start': '`svc service restart`',
   ...each('svc session', ['log', 'logs', 'output', 'history', 'transcript'], '`svc session watch`, or `svc logs AGENT`'),

@@ -59,6 +59,8 @@ it('ends with 3 where nothing is set at a place of the configuration', async () 
 describe('wrong command lines', () => {
   it.each([
     [['events', '--after', '1', '--after-cursor', 'a:1'], 'svc events: --after and --after-cursor are mutually exclusive\n'],
+    [['events', '--limit', '5'], "svc events: unknown option '--limit': `svc events --since 5m`, or `svc events | tail -n 20`\n"],
+    [['events', '-n', '5'], "svc events: unknown option '-n': `svc events --since 5m`"],
     [['events', '--bogus'], "svc events: unknown option '--bogus'; see `svc events --help`\n"],
     [['events', '--city', 'alpha', '--after-cursor', 'a:1'], 'svc events: --after-cursor is a position of the supervisor'],
     [['events', '--after', '1'], 'svc events: --after is a position of one city'],
