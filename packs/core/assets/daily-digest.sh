@@ -11,7 +11,8 @@ section() {
   shift
   lines=$(svc bead list --limit 20 "$@")
   if [ -n "$lines" ]; then
-    printf '%s\n%s\n\n' "$title" "$lines" >>"$report"
+    # Markdown leaves columns under each other only in lines that are indented by four.
+    printf '%s\n\n%s\n\n' "$title" "$(printf '%s\n' "$lines" | sed 's/^/    /')" >>"$report"
   fi
 }
 

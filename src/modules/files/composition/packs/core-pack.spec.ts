@@ -1,3 +1,6 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { buildProgram } from '../../../../cli/program.js';
@@ -33,6 +36,25 @@ describe('the shipped pack core', () => {
     await valid('doctor/has-git/doctor.toml', DOCTOR_FORMAT);
     for (const fragment of worker.texts('append_fragments')!)
       expect(await tree.read('template-fragments/asking.template.md')).toContain(`{{ define "${fragment}" }}`);
+  });
+
+  it('sends the lists of a digest as they stand, whatever they are shown with', () => {
+    const dir = mkdtempSync(path.join(tmpdir(), 'svc-digest-'));
+    try {
+      // Stands in for the client: lists two beads, and keeps the text that is sent.
+      const client = `#!/bin/sh
+        if [ "$1" = bead ]; then printf 'ID     TITLE\\nal-1   *one*\\nal-22  two\\n'; exit; fi
+        while [ "$1" != --body-file ]; do shift; done
+        cp "$2" '${dir}/sent'`;
+      writeFileSync(path.join(dir, 'svc'), client, { mode: 0o755 });
+      execFileSync('sh', [path.join(builtinPacksDirectory(), 'core/assets/daily-digest.sh')], {
+        env: { ...process.env, PATH: `${dir}:${process.env.PATH}` },
+      });
+      const table = '    ID     TITLE\n    al-1   *one*\n    al-22  two\n';
+      expect(readFileSync(path.join(dir, 'sent'), 'utf8')).toContain(`Finished since yesterday:\n\n${table}\n`);
+    } finally {
+      rmSync(dir, { recursive: true });
+    }
   });
 
   it('tells agents only of commands that exist, with options that they have', async () => {
