@@ -150,7 +150,7 @@ described('the page', () => {
 
   it('keeps what is typed of a reply while the one before is sent, and while another thread is open', async () => {
     const letter = async (subject: string): Promise<string> =>
-      (await a.post(`${city}/mail`, { to: 'human', from: 'ann', subject, body: 'Text' })).body.id as string;
+      (await a.post(`${city}/mail`, { to: 'human', from: 'mayor', subject, body: 'Text' })).body.id as string;
     const [first, second] = [await letter('First'), await letter('Second')];
     const page = await open(`/c/alpha/mail?thread=${first}`);
     const box = page.getByLabel('Reply', { exact: true });

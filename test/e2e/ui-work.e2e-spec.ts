@@ -299,6 +299,15 @@ withBrowser("views of work on the operator's page", () => {
     await eventually(async () => (await read('mail?agent=human&status=archived')).total === 1 || undefined);
     const { body: digest } = await a.post(`${CITY}/mail`, { to: 'human', from: 'digest', subject: 'Numbers', body: 'All is well.' });
     await watcher.go(page, `/ui/c/alpha/mail?thread=${digest.id}`);
+    // Guard: no box is offered for what nobody would read.
+    await page.getByText('digest has no mailbox: nobody would read an answer.').waitFor();
+    expect(await page.getByLabel('Reply').count()).toBe(0);
+    // The same from a key, which has the mailbox of people.
+    await page.route('**/mail/thread/**', async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({ response, body: (await response.text()).replace(/"answerable": ?false, ?/, '') });
+    });
+    await watcher.go(page, `/ui/c/alpha/mail?thread=${digest.id}`);
     const toPeople = page.getByText('If digest is a key and no agent, the reply goes to people');
     await page.locator('[data-letter]').getByText('All is well.').waitFor();
     await page.getByLabel('Reply').fill('Thanks');

@@ -65,6 +65,9 @@ export function MailThread({ city, id, agents, known, archived, onClose, onArchi
   const open = read === undefined ? undefined : withKnown(read, archived ? undefined : known);
   const letter = open && answeredOf(open, id, me);
   const from = letter?.from ?? 'human';
+  const mute = letters.length > 0 && open !== undefined && letter === undefined;
+  // What was begun while it could be answered stays to be copied.
+  const offered = !mute || body !== '';
   useKeys('The thread', [{ keys: 'r', label: 'reply', run: () => box.current?.focus() }]);
   const reply = (): void =>
     act(
@@ -137,36 +140,39 @@ export function MailThread({ city, id, agents, known, archived, onClose, onArchi
           if (body.trim() !== '' && not === undefined && letter !== undefined) reply();
         }}
       >
-        <textarea
-          ref={box}
-          aria-label="Reply"
-          placeholder={letter === undefined ? 'Reply' : `Reply to ${visible(letter.from)}`}
-          rows={3}
-          disabled={open !== undefined && letter === undefined && body === ''}
-          value={body}
-          onChange={(event) => outbox.write(draft, event.target.value)}
-          onKeyDown={(event) => {
-            if (event.key === 'Enter' && (event.metaKey || event.ctrlKey)) event.currentTarget.form?.requestSubmit();
-          }}
-          className="field"
-        />
-        {/* Keys have one mailbox together, and a message does not say whether one has sent it. */}
-        {from !== 'human' && body.trim() !== '' && !agents.includes(from) && (
-          <p className="text-sm text-muted">If {visible(from)} is a key and no agent, the reply goes to people (human).</p>
+        {offered && (
+          <>
+            <textarea
+              ref={box}
+              aria-label="Reply"
+              placeholder={letter === undefined ? 'Reply' : `Reply to ${visible(letter.from)}`}
+              rows={3}
+              value={body}
+              onChange={(event) => outbox.write(draft, event.target.value)}
+              onKeyDown={(event) => {
+                if (event.key === 'Enter' && (event.metaKey || event.ctrlKey)) event.currentTarget.form?.requestSubmit();
+              }}
+              className="field"
+            />
+            {/* Keys have one mailbox together, and a message does not say whether one has sent it. */}
+            {from !== 'human' && body.trim() !== '' && !agents.includes(from) && (
+              <p className="text-sm text-muted">If {visible(from)} is a key and no agent, the reply goes to people (human).</p>
+            )}
+          </>
         )}
-        {letters.length > 0 && open !== undefined && letter === undefined && (
-          <p className="text-sm text-muted">{whyNoAnswer(open, id, me)}</p>
+        {mute && <p className="text-sm text-muted">{whyNoAnswer(open, id, me)}</p>}
+        {offered && (
+          <Button
+            type="submit"
+            look="primary"
+            hotkey="mod+enter"
+            className="self-end"
+            not={not}
+            disabled={busy || body.trim() === '' || letter === undefined}
+          >
+            Reply
+          </Button>
         )}
-        <Button
-          type="submit"
-          look="primary"
-          hotkey="mod+enter"
-          className="self-end"
-          not={not}
-          disabled={busy || body.trim() === '' || letter === undefined}
-        >
-          Reply
-        </Button>
       </form>
     </div>
   );
