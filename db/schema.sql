@@ -544,14 +544,6 @@ create table extmsg_entries (
 CREATE INDEX extmsg_entries_created_idx ON public.extmsg_entries USING btree (created_at);
 CREATE UNIQUE INDEX extmsg_entries_once_key ON public.extmsg_entries USING btree (conversation_pk, once_key) WHERE (once_key <> ''::text);
 
-create table extmsg_forgotten (
-  stream_id integer not null,
-  head bigint not null,
-  generation bigint not null,
-  constraint extmsg_forgotten_pkey PRIMARY KEY (stream_id),
-  constraint extmsg_forgotten_stream_id_fkey FOREIGN KEY (stream_id) REFERENCES event_streams(id)
-);
-
 create table extmsg_groups (
   pk bigint generated always as identity not null,
   stream_id integer not null,
@@ -595,7 +587,6 @@ create table extmsg_memberships (
   constraint extmsg_memberships_owners_check CHECK (owners <@ ARRAY['binding'::text, 'group'::text])
 );
 CREATE INDEX extmsg_memberships_closed_idx ON public.extmsg_memberships USING btree (closed_at) WHERE (closed_at IS NOT NULL);
-CREATE INDEX extmsg_memberships_conversation_idx ON public.extmsg_memberships USING btree (conversation_pk);
 CREATE UNIQUE INDEX extmsg_memberships_open_key ON public.extmsg_memberships USING btree (conversation_pk, selector) WHERE (closed_at IS NULL);
 CREATE INDEX extmsg_memberships_session_idx ON public.extmsg_memberships USING btree (stream_id, session_pk) WHERE (closed_at IS NULL);
 CREATE TRIGGER extmsg_memberships_left AFTER DELETE ON extmsg_memberships FOR EACH ROW WHEN (old.closed_at IS NULL) EXECUTE FUNCTION extmsg_rerouted();

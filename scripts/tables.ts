@@ -77,7 +77,6 @@ export const TABLES: Readonly<Record<string, Owners>> = {
   extmsg_conversations: { writes: ['functions/extmsg_conversations', 'integrations/extmsg'], reads: [] },
   extmsg_deliveries: { writes: ['functions/extmsg_conversations', 'integrations/extmsg'], reads: [] },
   extmsg_entries: { writes: ['functions/extmsg_conversations', 'integrations/extmsg'], reads: [] },
-  extmsg_forgotten: { writes: ['integrations/extmsg'], reads: [] },
   extmsg_groups: { writes: ['functions/extmsg_conversations', 'integrations/extmsg'], reads: [] },
   extmsg_memberships: { writes: ['integrations/extmsg'], reads: ['functions'] },
   extmsg_participants: { writes: ['integrations/extmsg'], reads: ['functions'] },

@@ -285,22 +285,6 @@ export const EXTMSG: readonly Guard[] = [
     name: 'is bound as the next one of that name',
   },
   {
-    guard: 'A conversation is kept as long as a binding of it is.',
-    file: 'src/modules/integrations/extmsg/repair/retention.repository.ts',
-    find: 'not exists (select from extmsg_bindings b where b.conversation_pk = c.pk offset 0)',
-    replace: 'true',
-    test: 'src/modules/integrations/extmsg/repair/retention.db-spec.ts',
-    name: 'is kept with a binding that has ended',
-  },
-  {
-    guard: 'A conversation that comes again goes on above what its readers have read.',
-    file: 'src/modules/integrations/extmsg/conversations/conversations.repository.ts',
-    find: 'coalesce(f.head, 0), coalesce(f.head, 0) + 1,',
-    replace: '0, 1,',
-    test: 'src/modules/integrations/extmsg/repair/retention.db-spec.ts',
-    name: 'goes on above what there has been',
-  },
-  {
     guard: 'Another session of a configured name has what the one before had.',
     file: 'src/modules/sessions/session-names/named-sessions.service.ts',
     find: 'if (bearer !== undefined) await changes.replace(bearer, created);',

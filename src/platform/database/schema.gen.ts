@@ -429,12 +429,6 @@ export interface ExtmsgEntries {
   text: string;
 }
 
-export interface ExtmsgForgotten {
-  generation: number;
-  head: number;
-  stream_id: number;
-}
-
 export interface ExtmsgGroups {
   conversation_pk: number;
   created_at: Generated<Timestamp>;
@@ -1142,7 +1136,6 @@ export interface DB {
   extmsg_conversations: ExtmsgConversations;
   extmsg_deliveries: ExtmsgDeliveries;
   extmsg_entries: ExtmsgEntries;
-  extmsg_forgotten: ExtmsgForgotten;
   extmsg_groups: ExtmsgGroups;
   extmsg_memberships: ExtmsgMemberships;
   extmsg_participants: ExtmsgParticipants;

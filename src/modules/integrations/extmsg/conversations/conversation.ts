@@ -18,7 +18,7 @@ export interface Conversation {
 export interface ConversationRow extends Conversation {
   readonly pk: number;
   readonly stream_id: number;
-  /** The sequence of its last entry, or of the last there has been in any conversation that the city has forgotten; 0 for none. */
+  /** The sequence of its last entry; 0 for none. */
   readonly head: number;
   /** That of the first that is kept. */
   readonly earliest: number;

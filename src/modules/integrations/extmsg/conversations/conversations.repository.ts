@@ -25,17 +25,14 @@ export class ConversationsRepository {
     return rows[0];
   }
 
-  /** Made if it is not there, and locked until the commit. One that has been forgotten goes on above whatever it had come to. */
+  /** Made if it is not there, and locked until the commit. */
   async ensure(tx: Tx, streamId: number, conversation: Conversation): Promise<ConversationRow> {
     const there = await this.lock(tx, streamId, conversation);
     if (there !== undefined) return there;
     const { scope_id, provider, account_id, conversation_id, parent_conversation_id, kind } = conversation;
     const { rows } = await sql<ConversationRow>`
-      insert into extmsg_conversations as c (stream_id, key, scope_id, provider, account_id, conversation_id, parent_conversation_id, kind, head,
-        earliest, generation)
-      select ${streamId}, ${keyOf(conversation)}, ${scope_id}, ${provider}, ${account_id}, ${conversation_id}, ${parent_conversation_id}, ${kind},
-        coalesce(f.head, 0), coalesce(f.head, 0) + 1, coalesce(f.generation, 0)
-      from (select) one left join extmsg_forgotten f on f.stream_id = ${streamId}
+      insert into extmsg_conversations as c (stream_id, key, scope_id, provider, account_id, conversation_id, parent_conversation_id, kind)
+      values (${streamId}, ${keyOf(conversation)}, ${scope_id}, ${provider}, ${account_id}, ${conversation_id}, ${parent_conversation_id}, ${kind})
       on conflict (stream_id, key) do update set generation = c.generation
       returning ${ROW}`.execute(tx);
     return rows[0]!;

@@ -1,9 +1,8 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { cloneDatabase, LOCK_TIMEOUT_MS, type TestDatabase } from '../../../../../test/support/database.js';
 import { registerCity } from '../../../../../test/support/registry.js';
 import { createDb, createPool, type Db } from '../../../../platform/database/database.js';
-import { ConversationsRepository } from '../conversations/conversations.repository.js';
 import { ExtmsgRetention } from './retention.js';
 import { RetentionRepository } from './retention.repository.js';
 
@@ -113,73 +112,4 @@ it('forgets deliveries that nobody has, and waits for none', async () => {
     expect(await repository.forgetDeliveries(7, 100)).toBe(3);
   });
   expect(await repository.forgetDeliveries(7, 100)).toBe(1);
-});
-
-describe('a conversation of which nothing is left', () => {
-  const ALL = { above: 0, upTo: 1_000_000 };
-  const names = async (): Promise<string[]> => Object.keys(await kept());
-  const forget = (): Promise<number> => new RetentionRepository(db).forgetConversations(90, ALL, 100);
-
-  beforeEach(async () => {
-    await sql`update extmsg_conversations set created_at = now() - interval '91 days', generation = 7`.execute(db);
-    await sql`delete from extmsg_entries`.execute(db);
-    await sql`update extmsg_conversations set earliest = head + 1`.execute(db);
-  });
-
-  it('is forgotten, and goes on above what there has been when it comes again', async () => {
-    await sql`update extmsg_conversations set created_at = now() where conversation_id = 'two'`.execute(db);
-    await sql`update extmsg_conversations set head = 9, earliest = 10 where conversation_id = 'three'`.execute(db);
-    expect(await forget()).toBe(2);
-    expect(await names()).toEqual(['two']);
-    const { streamId } = (await sql<{ streamId: number }>`select stream_id as "streamId" from cities`.execute(db)).rows[0]!;
-    const ref = {
-      scope_id: 's',
-      provider: 'slack',
-      account_id: 'default',
-      conversation_id: 'one',
-      parent_conversation_id: '',
-      kind: 'room',
-    } as const;
-    const again = await db.transaction().execute((tx) => new ConversationsRepository().ensure(tx, streamId, ref));
-    expect(again).toMatchObject({ ...ref, head: 9, earliest: 10, generation: 7 });
-    await sql`update extmsg_conversations set created_at = now() - interval '91 days', head = 4, earliest = 5 where conversation_id = 'two'`.execute(
-      db,
-    );
-    expect(await forget()).toBe(1);
-    expect((await sql`select head, generation from extmsg_forgotten`.execute(db)).rows).toEqual([{ head: 9, generation: 7 }]);
-  });
-
-  it.each([
-    [
-      'an entry',
-      sql`insert into extmsg_entries (conversation_pk, sequence, id, kind, actor, text) select pk, 1, 'e', 'inbound', '{}', 'x'`,
-    ],
-    [
-      'a binding that has ended',
-      sql`insert into extmsg_bindings (stream_id, conversation_pk, id, agent_name, status, generation, ended_at)
-      select stream_id, pk, 'b', 'mayor', 'ended', 1, now()`,
-    ],
-    [
-      'a group',
-      sql`insert into extmsg_groups (stream_id, conversation_pk, id, mode, fanout_enabled, fanout_untargeted, max_peer_publishes, max_peer_deliveries)
-      select stream_id, pk, 'g', 'launcher', true, true, 1, 1`,
-    ],
-    [
-      'a member',
-      sql`insert into extmsg_memberships (stream_id, conversation_pk, selector, owners, joined_sequence) select stream_id, pk, 'm', '{binding}', 0`,
-    ],
-    [
-      'a delivery',
-      sql`insert into extmsg_deliveries (stream_id, conversation_pk, id, direction, sequence, selector, body, deadline, state)
-      select stream_id, pk, 'd', 'peer', 1, 'mayor', 'x', now(), 'queued'`,
-    ],
-    [
-      'a publication',
-      sql`insert into extmsg_deliveries (stream_id, conversation_pk, id, direction, body, deadline) select stream_id, pk, 'd', 'outbound', 'x', now()`,
-    ],
-  ])('is kept with %s', async (_what, insert) => {
-    await sql`${insert} from extmsg_conversations where conversation_id = 'two'`.execute(db);
-    expect(await forget()).toBe(2);
-    expect(await names()).toEqual(['two']);
-  });
 });

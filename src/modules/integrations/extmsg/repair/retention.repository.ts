@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { sql, type RawBuilder } from 'kysely';
 import { Db } from '../../../../platform/database/database.js';
-import type { Tx } from '../../../../platform/database/transactions.js';
 
 /** Conversations by their pks: those above one, up to another. */
 export interface Stretch {
@@ -16,18 +15,6 @@ export interface Expired {
 }
 
 const days = (count: number): RawBuilder<unknown> => sql`clock_timestamp() - ${count} * interval '1 day'`;
-
-/**
- * Nothing hangs from it, and what was said in it is kept no longer. What was published there and has ended is not asked for: who had that published
- * was bound, or took part, which is kept longer. Each is looked up by its index (`offset 0`): as joins these read all bindings there are.
- */
-const UNUSED = sql`c.head < c.earliest
-  and not exists (select from extmsg_bindings b where b.conversation_pk = c.pk offset 0)
-  and not exists (select from extmsg_memberships m where m.conversation_pk = c.pk offset 0)
-  and not exists (select from extmsg_groups g where g.conversation_pk = c.pk offset 0)
-  and not exists (select from extmsg_entries e where e.conversation_pk = c.pk offset 0)
-  and not exists (select from extmsg_deliveries d where d.conversation_pk = c.pk and d.direction <> 'outbound' offset 0)
-  and not exists (select from extmsg_deliveries d where d.conversation_pk = c.pk and d.direction = 'outbound' and d.state = 'pending' offset 0)`;
 
 /** SQL of what is kept no longer. Each statement takes a bounded share and answers how many that were; what somebody has locked goes the next time. */
 @Injectable()
@@ -115,38 +102,6 @@ export class RetentionRepository {
     return this.#forgetEntries(sql`
       select e.conversation_pk, e.sequence from extmsg_conversations c join extmsg_entries e on e.conversation_pk = c.pk
       where c.pk > ${above} and c.pk <= ${upTo} and c.head - c.earliest >= ${kept} and e.sequence <= c.head - ${kept} limit ${limit}`);
-  }
-
-  /**
-   * Conversations that are older than the age and that nobody uses. Answers how many. The lock comes first: whoever had it may have begun to use the
-   * conversation, which only a second look sees. Whoever waits for it finds none then, and makes it anew.
-   */
-  forgetConversations(keptDays: number, { above, upTo }: Stretch, limit: number): Promise<number> {
-    return this.db.transaction().execute(async (tx) => {
-      const { rows } = await sql<{ pk: number }>`
-        select c.pk from extmsg_conversations c
-        where c.pk > ${above} and c.pk <= ${upTo} and c.created_at < ${days(keptDays)} and ${UNUSED} order by c.pk limit ${limit}
-        for update of c skip locked`.execute(tx);
-      return rows.length === 0
-        ? 0
-        : this.#forgetLocked(
-            tx,
-            rows.map(({ pk }) => pk),
-          );
-    });
-  }
-
-  async #forgetLocked(tx: Tx, pks: readonly number[]): Promise<number> {
-    const { rows } = await sql<{ count: number }>`
-      with gone as (
-        delete from extmsg_conversations c where c.pk = any(${[...pks]}::bigint[]) and ${UNUSED} returning c.stream_id, c.head, c.generation
-      ), noted as (
-        insert into extmsg_forgotten as f (stream_id, head, generation)
-        select stream_id, max(head), max(generation) from gone group by stream_id order by stream_id
-        on conflict (stream_id) do update set head = greatest(f.head, excluded.head), generation = greatest(f.generation, excluded.generation)
-      )
-      select count(*)::int as count from gone`.execute(tx);
-    return rows[0]!.count;
   }
 
   /**

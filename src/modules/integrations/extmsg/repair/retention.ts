@@ -8,12 +8,12 @@ import { BindingsService } from '../bindings/bindings.service.js';
 import { ConversationsRepository } from '../conversations/conversations.repository.js';
 import { RetentionRepository, type Expired } from './retention.repository.js';
 
-/** In days; entries also by their number in a conversation. A conversation goes once nothing of it is left. */
-export const KEPT = { ended: 30, deliveries: 7, groups: 90, conversations: 90, entries: { days: 90, count: 10_000 } } as const;
+/** In days; entries also by their number in a conversation. */
+export const KEPT = { ended: 30, deliveries: 7, groups: 90, entries: { days: 90, count: 10_000 } } as const;
 const EVERY_MS = 60_000;
 const BATCH = 500;
 /**
- * Conversations that one pass looks at, whether they have too many entries, or nothing any more. With an index of those that have, each message would write all
+ * Conversations that one pass looks at, whether they have too many entries. With an index of those that have, each message would write all
  * indexes of its conversation anew.
  */
 const LOOKED_AT = 20_000;
@@ -58,7 +58,6 @@ export class ExtmsgRetention implements OnApplicationBootstrap {
     await all(() => this.repository.forgetOldEntries(KEPT.entries.days, batch));
     const stretch = await this.repository.stretch(this.#above ?? (await this.repository.anywhere()), LOOKED_AT);
     await all(() => this.repository.forgetManyEntries(KEPT.entries.count, stretch, 10 * batch));
-    await all(() => this.repository.forgetConversations(KEPT.conversations, stretch, batch));
     this.#above = stretch.count < LOOKED_AT ? 0 : stretch.upTo;
   }
 
