@@ -8725,7 +8725,7 @@ export interface components {
             kind?: string;
             /** @description Of a step of a unit: the bead that the unit is for. */
             member?: string;
-            /** @description The steps that it waits for, whether they are closed or not. */
+            /** @description The steps, and the beads outside the run, that it waits for, whether they are closed or not. */
             needs: string[];
             /** @description The step that it is part of. */
             parent?: string;

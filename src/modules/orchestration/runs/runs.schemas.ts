@@ -81,7 +81,7 @@ export const RunStep = contract(
 
     parent: z.string().optional().describe('The step that it is part of.'),
 
-    needs: z.array(z.string()).describe('The steps that it waits for, whether they are closed or not.'),
+    needs: z.array(z.string()).describe('The steps, and the beads outside the run, that it waits for, whether they are closed or not.'),
 
     check: RunStepCheck.optional().describe('Of a check: what its script said last.'),
 

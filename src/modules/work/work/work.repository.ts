@@ -210,8 +210,8 @@ export class WorkRepository {
   }
 
   /**
-   * Of beads, those whose end others only count, who are few, and those that each of them holds up, by id. Not so convoys, waits, what one of them or another run looks at, and what
-   * something was launched for.
+   * Of beads, those whose end others only count, who are few, and those that each of them holds up, by id. Not so convoys, waits, what one of these
+   * or a step of another run waits for, and what something was launched for.
    */
   async counted(tx: Tx, streamId: number, ids: readonly string[], few: number): Promise<Map<string, readonly string[]>> {
     const { rows } = await sql<{ id: string; behind: string[] }>`

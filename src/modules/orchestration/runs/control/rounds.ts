@@ -12,7 +12,7 @@ type Locals = (name: string) => string | undefined;
 /** Steps of one run, those of all rounds included. */
 export const MAX_STEPS = 5_000;
 
-/** Characters of the texts of these steps. All of them are read whenever one ends. */
+/** Characters of the texts of these steps. All of them are read whenever a round is due. */
 export const MAX_CHARACTERS = 16 * 1024 * 1024;
 
 /** Dependencies of one fan-out, or drain, inside of its parts and between them. */
