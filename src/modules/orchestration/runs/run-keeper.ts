@@ -40,12 +40,9 @@ export class RunKeeper implements OnModuleInit {
     this.work.onClosed((work, closed) => this.#closed(work, closed));
     this.work.onChanged((work, before, after) => this.#changed(work, before, after));
     this.work.onRemoved((work, removed, dependents) => this.#removed(work, removed, dependents));
-    this.work.onDependents((work, closed, dependents) => this.#noneInTheWay(work, closed, dependents));
-    this.work.onBereft(async (work, removed, dependents) => {
-      // One that was closed held up nobody, and a person may have opened again what its run would close.
-      if (removed.status !== 'closed') await this.#noneInTheWay(work, removed, dependents);
-    });
     // A step that its run decides waits for nobody else: nothing that happens later would begin it.
+    this.work.onDependents((work, closed, dependents) => this.#noneInTheWay(work, closed, dependents));
+    this.work.onBereft((work, removed, dependents) => this.#noneInTheWay(work, removed, dependents));
     this.work.onFreed(async (work, { id, run_id: run }) => {
       if (run !== null) await this.#goOnWith(work, run, [id], { ends: true });
     });
@@ -57,13 +54,12 @@ export class RunKeeper implements OnModuleInit {
     if (run !== undefined && run.outcome === null) await this.#decided(work, run, begun);
   }
 
-  /**
-   * What is closed, or gone, holds up steps of other runs no more: where a run decides them itself it goes on with them. Its own it finds without this. Whether
-   * they wait for more is for the run to find: what it has been told of late, such as its own steps, may still be counted as open.
-   */
+  /** What is closed, or gone, holds up steps of other runs no more: where a run decides them itself it goes on with them. Its own it finds without this. */
   async #noneInTheWay(work: Work, { run_id: own }: BeadRecord, dependents: readonly Edge[]): Promise<void> {
     const ids = dependents.flatMap(({ type, issue_id: id }) => (BLOCKING.includes(type) ? [id] : []));
-    const free = (await work.findAll(ids)).filter(({ run_id: run, status }) => run !== null && run !== own && status !== 'closed');
+    const free = (await work.findAll(ids)).filter(
+      ({ run_id: run, status, open_blockers: left }) => run !== null && run !== own && status !== 'closed' && left === 0,
+    );
     for (const [run, steps] of Map.groupBy(free, (step) => step.run_id!))
       await this.#goOnWith(
         work,
@@ -79,11 +75,8 @@ export class RunKeeper implements OnModuleInit {
     const run = await this.repository.find(work.tx, work.city.streamId, id);
     if (run === undefined || run.outcome !== null) return;
     // Any number of runs may wait for one bead, and the city's other writers for all of them.
-    if (later === true && this.control.isLate(work)) return this.control.goOnLater(work, id);
-    const goOn = (): Promise<unknown> => this.#decided(work, run, undefined, new Narrow(steps, ends));
-    // Whoever closes a bead has nothing to do with a run of others that fails: a worker tries that again, and says so.
-    if (later === true) await work.attempt(goOn).catch(() => this.control.goOnLater(work, id));
-    else await goOn();
+    if (later === true && this.control.isLate(work)) await this.control.goOnLater(work, id);
+    else await this.#decided(work, run, undefined, new Narrow(steps, ends));
   }
 
   async #closed(work: Work, closed: BeadRecord): Promise<void> {

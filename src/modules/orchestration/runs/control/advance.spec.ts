@@ -234,29 +234,6 @@ describe('what follows in a run', () => {
     ]);
   });
 
-  // Guard: its members would stay with it, and what comes behind a unit that has failed would be done.
-  it('a drain that waits lets its units go on, and neither begins nor ends', () => {
-    const item = 'formula = "item"\n[requires]\nformula_compiler = ">=2.0.0"\n[[steps]]\nid = "x"\ntitle = "X"\n';
-    const drain =
-      '[[steps]]\nid = "d"\ntitle = "D"\ndrain = { formula = "item", context = "shared", on_item_failure = "skip_remaining", item = { single_lane = true } }\n';
-    const run = new Case(drain, { 'formulas/item.toml': item });
-    run.waits('f.d', true);
-    expect(run.next()).toEqual([]);
-    run.waits('f.d', false);
-    run.takes('f.d', ['de-1', 'de-2']);
-    expect(run.next()).toEqual(['add f.d.unit.1.x "X", f.d.unit.2.x "X"']);
-    run.waits('f.d', true);
-    run.end('f.d.unit.1.x', { word: 'fail' });
-    const acts = run.next();
-    expect(acts.filter((act) => !act.startsWith('settle'))).toEqual([expect.stringMatching(/^close f\.d\.unit\.2\.x: skipped, /)]);
-    expect(acts.filter((act) => act.startsWith('settle'))).toEqual(['settle f.d', 'settle f.d']);
-    run.waits('f.d', false);
-    expect(run.next().filter((act) => !act.startsWith('settle'))).toEqual([
-      expect.stringMatching(/^close f\.d: fail, 2 of 2 units did not pass/),
-      'finish fail: f.d failed',
-    ]);
-  });
-
   // Guard: rounds fit one by one, and not together.
   it('a run gets no more characters than it may have, however many rounds it goes', () => {
     const entries = Array.from({ length: 15 }, (_, n) => `k${n} = "${'x'.repeat(16_000)}"`).join(', ');

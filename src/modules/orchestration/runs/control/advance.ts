@@ -91,11 +91,7 @@ class Run {
       node.cause = failed.cause ?? causeOf(failed);
       return this.#close(node, outcome, node.cause.reason, outcome === 'skipped' ? { by: node.cause.by } : {});
     }
-    if (node.fact.waits === true || blockers.some(({ outcome }) => outcome === undefined)) {
-      // Its units have begun, and go on: members are let go as these end.
-      if (step.control?.kind === 'drain') this.#drainOn(node, step.control);
-      return;
-    }
+    if (node.fact.waits === true || blockers.some(({ outcome }) => outcome === undefined)) return;
     if (step.kind === 'scope') return this.#close(node, 'pass', 'all of its members have passed');
     if (step.control !== undefined) this.#control(node, step.control);
   }
@@ -215,17 +211,10 @@ class Run {
       this.#acts.push({ do: 'drain', control: step.id });
     } else if (all.length === 0)
       this.#begin(node, () => this.#add(node, 1, unitsOf(step, control, units, this.#room.steps()), LIMIT_EXCEEDED), LIMIT_EXCEEDED);
-    else this.#units(node, units, all, control);
+    else this.#units(node, units, all, control.on_item_failure === 'skip_remaining');
   }
 
-  /** What a drain does while it waits: it begins no units, and does not end. */
-  #drainOn(node: Node, control: DrainControl): void {
-    const all = this.#graph.made.get(node.fact.step.id) ?? [];
-    if (node.fact.units !== undefined && all.length > 0) this.#units(node, node.fact.units, all, control, false);
-  }
-
-  #units(node: Node, units: readonly UnitFact[], all: readonly Node[], control: DrainControl, ends = true): void {
-    const isSkipping = control.on_item_failure === 'skip_remaining';
+  #units(node: Node, units: readonly UnitFact[], all: readonly Node[], isSkipping: boolean): void {
     const { id } = node.fact.step;
     const byUnit = new Map<number, Node[]>();
     for (const made of all) append(byUnit, made.fact.round!, made);
@@ -244,7 +233,7 @@ class Run {
       this.#settled.add(unitId(id, unit.n));
       return outcome;
     });
-    if (!ends || outcomes.includes(undefined)) return;
+    if (outcomes.includes(undefined)) return;
     const bad = (['fail', 'canceled', 'skipped'] as const).find((outcome) => outcomes.includes(outcome));
     if (bad === undefined) return this.#close(node, 'pass', `all of its units have passed: ${units.length}`);
     const first = units[outcomes.indexOf(bad)]!;

@@ -250,53 +250,6 @@ describe('a run that decides', () => {
       expect(await steps()).toMatchObject({ 'b.attempt.1': 'ready' });
     });
 
-    // Guard: a step of the run itself was still counted as open, and nothing came later that would have begun it.
-    it('begins although a step of its own is still to be told that it has ended', async () => {
-      await launched('retry = { max_attempts = 2 }\n');
-      const x = await outside();
-      await wait(x);
-      const { limits } = fixture.work;
-      fixture.work.limits = { few: 0, step: 1 };
-      await end('a');
-      fixture.work.limits = limits;
-      await change((work) => work.close(x));
-      const a = (await rows()).find(({ ref }) => ref === 'f.a')!.id;
-      await change((work) => stepOf(work, new FanOutsRepository(fixture.db), a, 'worker', 1));
-      expect(await steps()).toMatchObject({ 'b.attempt.1': 'ready' });
-    });
-
-    // Guard: nobody could close what a broken run waited for.
-    it('keeps nobody from closing it where its run cannot go on, and is tried again by a worker', async () => {
-      await launched('retry = { max_attempts = 2 }\n');
-      const x = await outside();
-      await wait(x);
-      await end('a');
-      await sql`create function broken() returns trigger language plpgsql as $$ begin raise exception 'broken'; end $$`.execute(fixture.db);
-      await sql`create trigger broken before insert on beads for each row when (new.ref = 'f.b.attempt.1') execute function broken()`.execute(
-        fixture.db,
-      );
-      await change((work) => work.close(x));
-      expect(await steps()).toEqual({ a: 'done', b: 'open' });
-      await sql`drop trigger broken on beads`.execute(fixture.db);
-      Object.assign(runs.limits, { rest: () => 0 });
-      await sql`update run_continuations set due_at = now()`.execute(fixture.db);
-      await runs.sweepContinuations();
-      expect(await steps()).toMatchObject({ 'b.attempt.1': 'ready' });
-    });
-
-    it('stays open that a person has opened again, where somebody removes what was closed', async () => {
-      const id = await launched('retry = { max_attempts = 2 }\n[[steps]]\nid = "c"\ntitle = "C"\n');
-      const x = await outside();
-      await wait(x);
-      await change((work) => work.close(x));
-      await end('a');
-      await end('b.attempt.1', { 'gc.outcome': 'pass' });
-      const b = (await rows()).find(({ ref }) => ref === 'f.b')!.id;
-      await change((work) => work.reopen(b));
-      await change((work) => work.remove(x));
-      expect([await steps(), await runs.run(id)]).toMatchObject([{ b: 'open' }, { status: 'active' }]);
-    });
-
     // Guard: the city's other writers wait for whoever closes it.
     it('leaves runs to workers once it has been at others for long', async () => {
       const x = await outside();
