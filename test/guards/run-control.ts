@@ -892,6 +892,14 @@ export const RUN_CONTROL: readonly Guard[] = [
     name: 'begins once that is removed',
   },
   {
+    guard: 'A run goes on once a bead outside it is closed, whatever its step still counts.',
+    file: 'src/modules/orchestration/runs/run-keeper.ts',
+    find: '({ run_id: run, status }) => run !== null',
+    replace: '({ run_id: run, status, open_blockers: left }) => left === 0 && run !== null',
+    test: CONTROL_TEST,
+    name: 'are still told',
+  },
+  {
     guard: 'A run hears of what another one closes together with others.',
     file: 'src/modules/work/work/work.repository.ts',
     find: 'or o.run_id is not null and o.run_id is distinct from b.run_id as looks',

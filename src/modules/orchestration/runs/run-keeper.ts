@@ -54,12 +54,13 @@ export class RunKeeper implements OnModuleInit {
     if (run !== undefined && run.outcome === null) await this.#decided(work, run, begun);
   }
 
-  /** What is closed, or gone, holds up steps of other runs no more: where a run decides them itself it goes on with them. Its own it finds without this. */
+  /**
+   * What is closed, or gone, holds up steps of other runs no more: where a run decides them itself it goes on with them. Its own it finds without this. What they
+   * count is not asked: it still counts what many wait for, and nothing would come here again that its run has found already.
+   */
   async #noneInTheWay(work: Work, { run_id: own }: BeadRecord, dependents: readonly Edge[]): Promise<void> {
     const ids = dependents.flatMap(({ type, issue_id: id }) => (BLOCKING.includes(type) ? [id] : []));
-    const free = (await work.findAll(ids)).filter(
-      ({ run_id: run, status, open_blockers: left }) => run !== null && run !== own && status !== 'closed' && left === 0,
-    );
+    const free = (await work.findAll(ids)).filter(({ run_id: run, status }) => run !== null && run !== own && status !== 'closed');
     for (const [run, steps] of Map.groupBy(free, (step) => step.run_id!))
       await this.#goOnWith(
         work,

@@ -250,6 +250,19 @@ describe('a run that decides', () => {
       expect(await steps()).toMatchObject({ 'b.attempt.1': 'ready' });
     });
 
+    // Guard: the run would stand still for good.
+    it('begins while those behind a step of its own are still told', async () => {
+      await launched('retry = { max_attempts = 2 }\n');
+      const [y, a] = [await outside(), (await rows()).find(({ ref }) => ref === 'f.a')!.id];
+      await wait(y);
+      fixture.work.limits = { few: 0, step: 1 };
+      await end('a');
+      fixture.work.limits = { few: 300, step: 300 };
+      await change((work) => work.close(y));
+      await change((work) => stepOf(work, new FanOutsRepository(fixture.db), a, 'worker', 1));
+      expect(await steps()).toEqual({ a: 'done', b: 'open', 'b.attempt.1': 'ready' });
+    });
+
     // Guard: the city's other writers wait for whoever closes it.
     it('leaves runs to workers once it has been at others for long', async () => {
       const x = await outside();
