@@ -900,6 +900,22 @@ export const RUN_CONTROL: readonly Guard[] = [
     name: 'are still told',
   },
   {
+    guard: 'A bead closes whatever is wrong with a run that waits for it.',
+    file: 'src/modules/orchestration/runs/run-keeper.ts',
+    find: 'await work.goesWell(() =>',
+    replace: 'await (async (part: () => Promise<void>) => (await part(), true))(() =>',
+    test: CONTROL_TEST,
+    name: 'by what fails',
+  },
+  {
+    guard: 'Nothing goes on after a part that has ended the whole transaction.',
+    file: 'src/modules/work/work/work-reads.ts',
+    find: 'if (failed?.isOver === true) throw failed.error;',
+    replace: '',
+    test: 'src/modules/work/work/work.db-spec.ts',
+    name: 'unless that has ended it',
+  },
+  {
     guard: 'A run hears of what another one closes together with others.',
     file: 'src/modules/work/work/work.repository.ts',
     find: 'or o.run_id is not null and o.run_id is distinct from b.run_id as looks',

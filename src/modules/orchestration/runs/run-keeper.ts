@@ -59,15 +59,14 @@ export class RunKeeper implements OnModuleInit {
    * count is not asked: it still counts what many wait for, and nothing would come here again that its run has found already.
    */
   async #noneInTheWay(work: Work, { run_id: own }: BeadRecord, dependents: readonly Edge[]): Promise<void> {
-    const ids = dependents.flatMap(({ type, issue_id: id }) => (BLOCKING.includes(type) ? [id] : []));
-    const free = (await work.findAll(ids)).filter(({ run_id: run, status }) => run !== null && run !== own && status !== 'closed');
-    for (const [run, steps] of Map.groupBy(free, (step) => step.run_id!))
-      await this.#goOnWith(
-        work,
-        run,
-        steps.map(({ id }) => id),
-        { ends: true, later: true },
-      );
+    const blocked = dependents.flatMap(({ type, issue_id: id }) => (BLOCKING.includes(type) ? [id] : []));
+    const free = (await work.findAll(blocked)).filter(({ run_id: run, status }) => run !== null && run !== own && status !== 'closed');
+    for (const [run, steps] of Map.groupBy(free, (step) => step.run_id!)) {
+      const ids = steps.map(({ id }) => id);
+      // Whoever closes a bead has nothing to do with what is wrong with a run of somebody else: a worker tries that again, and says why.
+      if (!(await work.goesWell(() => this.#goOnWith(work, run, ids, { ends: true, later: true }))))
+        await this.control.goOnLater(work, run);
+    }
   }
 
   /** Goes on with these steps, where their run decides them, and with no others: a person may have opened those again that it would close. */

@@ -12,6 +12,12 @@ import type { Held, HeldBehind } from './held.repository.js';
 import type { WorkLimits } from './work-limits.js';
 import type { WorkRepository } from './work.repository.js';
 
+/** Why a part of a transaction came to nothing, and whether that has ended the transaction. */
+interface Failure {
+  readonly error: unknown;
+  readonly isOver: boolean;
+}
+
 /** What a transaction on a city's work sees of that, what it has changed so far, and the events of it. */
 export class WorkReads {
   protected readonly account = new Account();
@@ -121,6 +127,19 @@ export class WorkReads {
    * have others in it.
    */
   async attempt<T>(part: () => Promise<T>): Promise<T> {
+    const tried = await this.#try(part);
+    if (tried.failed === undefined) return tried.value;
+    throw tried.failed.error;
+  }
+
+  /** As `attempt`, of what nobody who asks has to do with: answers whether it has gone well. @throws what has ended the transaction, where that is over */
+  async goesWell(part: () => Promise<unknown>): Promise<boolean> {
+    const { failed } = await this.#try(part);
+    if (failed?.isOver === true) throw failed.error;
+    return failed === undefined;
+  }
+
+  async #try<T>(part: () => Promise<T>): Promise<{ value: T; failed?: undefined } | { failed: Failure }> {
     const { tx, repository } = this;
     await repository.mark(tx);
     const tried = this.account.attempt();
@@ -128,15 +147,16 @@ export class WorkReads {
       const value = await part();
       tried.keep();
       await repository.unmark(tx);
-      return value;
+      return { value };
     } catch (error) {
       tried.giveUp();
       // Where there is no going back the transaction is over, and what has ended it is the error.
-      await repository.backToMark(tx).then(
-        () => repository.unmark(tx),
-        () => undefined,
+      const back = repository.backToMark(tx).then(() => repository.unmark(tx));
+      const isOver = await back.then(
+        () => false,
+        () => true,
       );
-      throw error;
+      return { failed: { error, isOver } };
     }
   }
 

@@ -246,6 +246,18 @@ describe('a transaction on work', () => {
     expect(await kinds(1)).toEqual(['bead.updated al-1', 'bead.created al-2']);
   });
 
+  // Guard: what comes after it would go on in a transaction that is over.
+  it('goes on after a part that need not go well unless that has ended it', async () => {
+    const told: unknown[] = [];
+    const ended = run(async (w) => {
+      told.push(await w.goesWell(() => w.require('al-9')), await w.goesWell(() => w.create({ rig: '', title: 'x' })));
+      const part = w.goesWell(() => sql`select pg_terminate_backend(pg_backend_pid())`.execute(w.tx));
+      told.push(await part.catch((error: unknown) => error));
+    });
+    await expect(ended).rejects.toThrow();
+    expect(told).toMatchObject([false, true, { code: '57P01' }]);
+  });
+
   it('works in a running city only', async () => {
     await sql`update cities set running = false`.execute(fixture.db);
     await expect(create('x')).rejects.toMatchObject({ problem: 'city_not_found' });

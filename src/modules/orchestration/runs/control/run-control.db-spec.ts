@@ -263,6 +263,33 @@ describe('a run that decides', () => {
       expect(await steps()).toEqual({ a: 'done', b: 'open', 'b.attempt.1': 'ready' });
     });
 
+    // Guards: nobody could close a bead because of what is wrong with the run of somebody else, nor would others behind it be told.
+    it.each(['by who closes it', 'by a worker'])('keeps nothing open, and nobody from being told, by what fails: %s', async (how) => {
+      const x = await outside();
+      const all: { run: string; a: string; b: string }[] = [];
+      for (let n = 0; n < 3; n++) {
+        const run = await launched('retry = { max_attempts = 2 }\n');
+        const [a, b] = (await rows()).slice(-2).map(({ id }) => id);
+        await change((work) => work.putEdge({ issue_id: b!, depends_on_id: x, type: 'blocks' }));
+        await change((work) => work.close(a!));
+        all.push({ run, a: a!, b: b! });
+      }
+      const begun = async (): Promise<unknown[]> =>
+        (await rows()).flatMap(({ ref, metadata }) => (ref === 'f.b.attempt.1' ? [metadata['gc.logical_bead_id']] : [])).sort();
+      if (how === 'by a worker') fixture.work.limits = { few: 0, step: 3 };
+      const find = runs.repository.find.bind(runs.repository);
+      const broken = jest.spyOn(runs.repository, 'find').mockImplementation(async (tx, streamId, id) => {
+        if (id === all[1]!.run) await sql`select 1 / 0`.execute(tx);
+        return find(tx, streamId, id);
+      });
+      await change((work) => work.close(x));
+      if (how === 'by a worker') await change((work) => stepOf(work, new FanOutsRepository(fixture.db), x, 'worker', 3));
+      broken.mockRestore();
+      expect(await begun()).toEqual([all[0]!.b, all[2]!.b].sort());
+      await sql`update run_continuations set due_at = clock_timestamp()`.execute(fixture.db);
+      expect([await runs.sweepContinuations(), await begun()]).toEqual([1, all.map(({ b }) => b).sort()]);
+    });
+
     // Guard: the city's other writers wait for whoever closes it.
     it('leaves runs to workers once it has been at others for long', async () => {
       const x = await outside();
