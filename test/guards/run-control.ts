@@ -886,7 +886,7 @@ export const RUN_CONTROL: readonly Guard[] = [
   {
     guard: 'A run goes on once a bead outside it that held it up is removed.',
     file: 'src/modules/orchestration/runs/run-keeper.ts',
-    find: 'this.work.onBereft((work, removed, dependents) => this.#noneInTheWay(work, removed, dependents));',
+    find: "if (removed.status !== 'closed') await this.#noneInTheWay(work, removed, dependents);",
     replace: '',
     test: CONTROL_TEST,
     name: 'begins once that is removed',
@@ -914,6 +914,14 @@ export const RUN_CONTROL: readonly Guard[] = [
     replace: '',
     test: 'src/modules/work/work/work.db-spec.ts',
     name: 'unless that has ended it',
+  },
+  {
+    guard: 'A control that is opened again is not closed because a closed bead that it waited for is removed.',
+    file: 'src/modules/orchestration/runs/run-keeper.ts',
+    find: "if (removed.status !== 'closed') await this.#noneInTheWay",
+    replace: 'await this.#noneInTheWay',
+    test: REOPENINGS,
+    name: 'is removed that it waited for',
   },
   {
     guard: 'A run hears of what another one closes together with others.',

@@ -133,6 +133,21 @@ describe('a control that is opened again', () => {
     expect(await steps()).toMatchObject({ a: 'open', [done]: 'open', ...(rest === '' ? {} : { [rest]: 'open' }) });
   });
 
+  // Guard: what the person has opened it for would be over again.
+  it('stays open when a closed bead outside its run is removed that it waited for', async () => {
+    await launch(`${step('a', 'retry = { max_attempts = 1 }')}${step('c')}`);
+    const x = await fixture.work.run(fixture.city, 'somebody', async (work) => {
+      const { id } = await work.create({ rig: '', title: 'x' });
+      await work.putEdge({ issue_id: await idOf('a'), depends_on_id: id, type: 'blocks' });
+      return work.close(id);
+    });
+    await end('a.attempt.1', 'pass');
+    expect(await steps()).toMatchObject({ a: 'pass' });
+    await open('a');
+    await fixture.work.run(fixture.city, 'somebody', (work) => work.remove(x.value.id));
+    expect(await steps()).toMatchObject({ a: 'open', 'a.attempt.1': 'pass' });
+  });
+
   it('opens with a member of a scope what that has taken down', async () => {
     const { id } = await launch(`${SCOPE}${member('m')}${member('n', 'retry = { max_attempts = 2 }')}${step('b')}`);
     await end('m', 'fail');
