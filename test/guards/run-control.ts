@@ -924,6 +924,14 @@ export const RUN_CONTROL: readonly Guard[] = [
     name: 'is removed that it waited for',
   },
   {
+    guard: 'A drain ends its units while it waits itself.',
+    file: `${CONTROL}/advance.ts`,
+    find: "if (step.control?.kind === 'drain') this.#settle(node, step.control);",
+    replace: '',
+    test: 'src/modules/orchestration/runs/drains/drains.db-spec.ts',
+    name: 'ends its units while it waits',
+  },
+  {
     guard: 'A run hears of what another one closes together with others.',
     file: 'src/modules/work/work/work.repository.ts',
     find: 'or o.run_id is not null and o.run_id is distinct from b.run_id as looks',

@@ -1,7 +1,7 @@
 import { TooMuch } from '../../formulas/compile/limits.js';
 import type { Control } from '../../formulas/compile/recipe.js';
 import type { Until } from '../../formulas/compile/until.js';
-import type { Act, Outcome, Rounds, RunFacts, UnitFact } from './facts.js';
+import type { Act, Outcome, Rounds, RunFacts } from './facts.js';
 import { Graph } from './graph.js';
 import { append, causeOf, cleansUp, handsOn, lastOf, told, worst, type Cause, type Node } from './nodes.js';
 import { attemptOf, at, parsed } from './outcome.js';
@@ -91,7 +91,11 @@ class Run {
       node.cause = failed.cause ?? causeOf(failed);
       return this.#close(node, outcome, node.cause.reason, outcome === 'skipped' ? { by: node.cause.by } : {});
     }
-    if (node.fact.waits === true || blockers.some(({ outcome }) => outcome === undefined)) return;
+    if (node.fact.waits === true || blockers.some(({ outcome }) => outcome === undefined)) {
+      // What it has for itself is not kept from others by what it waits for.
+      if (step.control?.kind === 'drain') this.#settle(node, step.control);
+      return;
+    }
     if (step.kind === 'scope') return this.#close(node, 'pass', 'all of its members have passed');
     if (step.control !== undefined) this.#control(node, step.control);
   }
@@ -211,20 +215,36 @@ class Run {
       this.#acts.push({ do: 'drain', control: step.id });
     } else if (all.length === 0)
       this.#begin(node, () => this.#add(node, 1, unitsOf(step, control, units, this.#room.steps()), LIMIT_EXCEEDED), LIMIT_EXCEEDED);
-    else this.#units(node, units, all, control.on_item_failure === 'skip_remaining');
+    else this.#units(node, control);
   }
 
-  #units(node: Node, units: readonly UnitFact[], all: readonly Node[], isSkipping: boolean): void {
-    const { id } = node.fact.step;
+  #units(node: Node, control: DrainControl): void {
+    const units = node.fact.units!;
+    const outcomes = this.#settle(node, control);
+    if (outcomes.includes(undefined)) return;
+    const bad = (['fail', 'canceled', 'skipped'] as const).find((outcome) => outcomes.includes(outcome));
+    if (bad === undefined) return this.#close(node, 'pass', `all of its units have passed: ${units.length}`);
+    const first = units[outcomes.indexOf(bad)]!;
+    const lost = outcomes.filter((outcome) => outcome !== 'pass').length;
+    this.#close(node, bad, `${lost} of ${units.length} units did not pass, the first of them unit ${first.n} for ${first.member}`);
+  }
+
+  /** Ends the units of a drain that are over, and those that do not begin. Answers how each has ended. */
+  #settle(node: Node, { on_item_failure: onFailure }: DrainControl): (Outcome | undefined)[] {
+    const { step, units = [] } = node.fact;
+    const { id } = step;
+    const all = this.#graph.made.get(id) ?? [];
+    // Those of one that has made none yet are not over.
+    if (all.length === 0) return units.map(() => undefined);
     const byUnit = new Map<number, Node[]>();
     for (const made of all) append(byUnit, made.fact.round!, made);
     let over: Node | undefined;
-    const outcomes = units.map((unit) => {
+    return units.map((unit) => {
       const made = byUnit.get(unit.n) ?? [];
       const before = over;
       if (before) for (const each of made) this.#skip(each, { reason: PREVIOUS, by: before.fact.step.id });
       const bad = worst(made);
-      if (isSkipping) over ??= bad;
+      if (onFailure === 'skip_remaining') over ??= bad;
       if (made.some(({ outcome }) => outcome === undefined)) return undefined;
       const outcome = before ? 'skipped' : (bad?.outcome ?? 'pass');
       const reason = before ? PREVIOUS : bad === undefined ? 'all of its steps have passed' : told(bad);
@@ -233,12 +253,6 @@ class Run {
       this.#settled.add(unitId(id, unit.n));
       return outcome;
     });
-    if (outcomes.includes(undefined)) return;
-    const bad = (['fail', 'canceled', 'skipped'] as const).find((outcome) => outcomes.includes(outcome));
-    if (bad === undefined) return this.#close(node, 'pass', `all of its units have passed: ${units.length}`);
-    const first = units[outcomes.indexOf(bad)]!;
-    const lost = outcomes.filter((outcome) => outcome !== 'pass').length;
-    this.#close(node, bad, `${lost} of ${units.length} units did not pass, the first of them unit ${first.n} for ${first.member}`);
   }
 
   /** Begins what an author may have made too large, or ask for what is not there. */

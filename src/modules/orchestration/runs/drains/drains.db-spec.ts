@@ -104,6 +104,26 @@ describe('a drain', () => {
     expect(await d.steps()).toMatchObject({ all: 'fail', end: 'skipped', 'all.unit.3.x': 'skipped', 'all.unit.3.y': 'skipped' });
   });
 
+  // Guards: what a unit has for itself would be kept from others, and units behind one that failed would be done, by what the drain waits for.
+  it.each([
+    ['exclusive', EXCLUSIVE, 'ready', null],
+    ['shared', SHARED, 'skipped', 'skipped'],
+  ])('ends its units while it waits for a bead outside its run, and itself after that: %s', async (_, how, third, end) => {
+    const { convoy, members } = await d.convoyOf(3);
+    await d.launch(drain(how), convoy);
+    const x = await d.work((work) => work.create({ rig: '', title: 'x' }));
+    await d.work(async (work) => work.putEdge({ issue_id: await d.idOf('all'), depends_on_id: x.id, type: 'blocks' }));
+    for (const ref of ['x', 'y']) await d.end(`all.unit.1.${ref}`);
+    await d.end('all.unit.2.x', { 'gc.outcome': 'fail' });
+    expect(await d.units()).toMatchObject(['pass', 'fail', end].map((outcome) => ({ outcome, held: outcome === null })));
+    expect((await d.find(members[0]!)).status).toBe(how === EXCLUSIVE ? 'closed' : 'open');
+    expect(await d.steps()).toMatchObject({ all: 'blocked', 'all.unit.2.y': 'skipped', 'all.unit.3.x': third });
+    if (end === null) for (const ref of ['x', 'y']) await d.end(`all.unit.3.${ref}`);
+    expect(await d.steps()).toMatchObject({ all: 'blocked' });
+    await d.work((work) => work.close(x.id));
+    expect(await d.steps()).toMatchObject({ all: 'fail', end: 'skipped' });
+  });
+
   it('gives all of a lane to whoever takes its first step', async () => {
     const { convoy } = await d.convoyOf(2);
     await d.launch(drain(SHARED), convoy, ITEM, POOL);
