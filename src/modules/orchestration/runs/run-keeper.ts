@@ -51,10 +51,10 @@ export class RunKeeper implements OnModuleInit {
     });
   }
 
-  /** Something has come in that no bead says: a run that goes on may go on with it. `begun` as `RunControl.goOn` has it. */
-  async goOn(work: Work, id: string, begun?: Begun): Promise<void> {
+  /** Something has come in that no bead says: a run that goes on may go on with it. `begun` and `narrow` as `RunControl.goOn` has them. */
+  async goOn(work: Work, id: string, begun?: Begun, narrow?: Narrow): Promise<void> {
     const run = await this.repository.find(work.tx, work.city.streamId, id);
-    if (run !== undefined && run.outcome === null) await this.#decided(work, run, begun);
+    if (run !== undefined && run.outcome === null) await this.#decided(work, run, begun, narrow);
   }
 
   /**
@@ -63,23 +63,25 @@ export class RunKeeper implements OnModuleInit {
    */
   async #noneInTheWay(work: Work, { run_id: own }: BeadRecord, dependents: readonly Edge[]): Promise<void> {
     const blocked = dependents.flatMap(({ type, issue_id: id }) => (BLOCKING.includes(type) ? [id] : []));
-    const free = (await work.findAll(blocked)).filter(({ run_id: run, status }) => run !== null && run !== own && status !== 'closed');
+    if (blocked.length === 0) return;
+    const decided = await work.findAll(await work.decidedAmong(blocked));
+    const free = decided.filter(({ run_id: run, status }) => run !== own && status !== 'closed');
+    // Any number of runs may wait for one bead, and the city's other writers for all of them. A worker goes on with a whole run: that also ends what a person has
+    // opened again in it.
+    const later: string[] = [];
     for (const [run, steps] of Map.groupBy(free, (step) => step.run_id!)) {
       const ids = steps.map(({ id }) => id);
       // Whoever closes a bead has nothing to do with what is wrong with a run of somebody else: a worker tries that again, and says why.
-      if (!(await work.goesWell(() => this.#goOnWith(work, run, ids, { ends: true, later: true }))))
-        await this.control.goOnLater(work, run);
+      const goesOn = (): Promise<boolean> => work.goesWell(() => this.goOn(work, run, undefined, new Narrow(ids, true)));
+      if (this.control.isLate(work) || !(await goesOn())) later.push(run);
     }
+    if (later.length > 0) await this.control.goOnLater(work, later);
   }
 
   /** Goes on with these steps, where their run decides them, and with no others: a person may have opened those again that it would close. */
-  async #goOnWith(work: Work, id: string, steps: readonly string[], { ends, later }: { ends: boolean; later?: boolean }): Promise<void> {
-    if (steps.length === 0 || (await work.decidedAmong(steps)) === undefined) return;
-    const run = await this.repository.find(work.tx, work.city.streamId, id);
-    if (run === undefined || run.outcome !== null) return;
-    // Any number of runs may wait for one bead, and the city's other writers for all of them.
-    if (later === true && this.control.isLate(work)) await this.control.goOnLater(work, id);
-    else await this.#decided(work, run, undefined, new Narrow(steps, ends));
+  async #goOnWith(work: Work, id: string, steps: readonly string[], { ends }: { ends: boolean }): Promise<void> {
+    if (steps.length === 0 || (await work.decidedAmong(steps)).length === 0) return;
+    await this.goOn(work, id, undefined, new Narrow(steps, ends));
   }
 
   async #closed(work: Work, closed: BeadRecord): Promise<void> {

@@ -56,13 +56,13 @@ export class HeldRepository {
     return rows[0];
   }
 
-  /** One of these beads that is a step which its run, which goes on, decides itself. */
-  async decidedAmong(tx: Tx, streamId: number, ids: readonly string[]): Promise<string | undefined> {
+  /** Those of these beads that are steps which their runs, which go on, decide themselves. */
+  async decidedAmong(tx: Tx, streamId: number, ids: readonly string[]): Promise<string[]> {
     const { rows } = await sql<{ id: string }>`
       select s.bead_id as id from run_steps s join runs r on r.stream_id = s.stream_id and r.id = s.run_id and r.outcome is null
       where s.stream_id = ${streamId} and s.bead_id = any(${[...ids]}::text[]) and ${DECIDED}
-      order by s.bead_id limit 1`.execute(tx);
-    return rows[0]?.id;
+      order by s.bead_id`.execute(tx);
+    return rows.map(({ id }) => id);
   }
 
   async goesOn(tx: Tx, streamId: number, run: string): Promise<boolean> {

@@ -178,7 +178,7 @@ type Part = Pick<BeadRecord, 'id' | 'run_id'>;
 /** Why no session may change one of these beads: its run decides it (a check, a retry, a loop, a drain, a scope), whatever its metadata say by now. */
 async function whyDecided(work: Work, beads: readonly Part[]): Promise<string | undefined> {
   const steps = beads.filter(({ id, run_id: run }) => run !== null && run !== id).map(({ id }) => id);
-  const id = steps.length === 0 ? undefined : await work.decidedAmong(steps);
+  const [id] = steps.length === 0 ? [] : await work.decidedAmong(steps);
   if (id === undefined) return undefined;
   const { run_id: run } = beads.find((bead) => bead.id === id)!;
   return `bead ${id} is a step of run ${run} that the run decides itself: sessions leave it as it is`;

@@ -107,8 +107,8 @@ export class WorkReads {
     return this.repository.held.heldWithin(this.tx, this.city.streamId, id, names, passes);
   }
 
-  /** One of these beads that is a step which its run, which goes on, decides itself. */
-  decidedAmong(ids: readonly string[]): Promise<string | undefined> {
+  /** Those of these beads that are steps which their runs, which go on, decide themselves. */
+  decidedAmong(ids: readonly string[]): Promise<string[]> {
     return this.repository.held.decidedAmong(this.tx, this.city.streamId, ids);
   }
 

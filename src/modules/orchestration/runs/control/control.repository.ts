@@ -90,13 +90,14 @@ export class RunControlRepository {
   }
 
   /**
-   * Has a worker go on with a run in another transaction, and leave the city to its other writers for so long before it. Where that is asked for already somebody
+   * Has workers go on with runs in other transactions, and leave the city to its other writers for so long before them. Where that is asked for already somebody
    * else has come in between: what he has begun counts from him on.
    */
-  async goOnLater(tx: Tx, streamId: number, run: string, begun: Begun, restMs: number): Promise<void> {
+  async goOnLater(tx: Tx, streamId: number, runs: readonly string[], begun: Begun, restMs: number): Promise<void> {
     await sql`
       insert into run_continuations (stream_id, run_id, due_at, begun)
-      values (${streamId}, ${run}, clock_timestamp() + ${restMs} * interval '1 millisecond', ${JSON.stringify(Object.fromEntries(begun))}::jsonb)
+      select ${streamId}, r.id, clock_timestamp() + ${restMs} * interval '1 millisecond', ${JSON.stringify(Object.fromEntries(begun))}::jsonb
+      from unnest(${[...runs]}::text[]) as r(id)
       on conflict do nothing`.execute(tx);
   }
 

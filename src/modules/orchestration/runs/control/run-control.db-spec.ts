@@ -6,6 +6,7 @@ import type { Db } from '../../../../platform/database/database.js';
 import type { Tx } from '../../../../platform/database/transactions.js';
 import { stepOf } from '../../../work/work/fan-out.js';
 import { FanOutsRepository } from '../../../work/work/fan-outs.repository.js';
+import { HeldRepository } from '../../../work/work/held.repository.js';
 import type { Work } from '../../../work/work/work.js';
 import { RunControlRepository } from './control.repository.js';
 import { ANYBODY } from '../../../../contract/principal.js';
@@ -290,10 +291,10 @@ describe('a run that decides', () => {
       expect([await runs.sweepContinuations(), await begun()]).toEqual([1, all.map(({ b }) => b).sort()]);
     });
 
-    // Guard: the city's other writers wait for whoever closes it.
+    // Guards: the city's other writers wait for whoever closes it.
     it('leaves runs to workers once it has been at others for long', async () => {
       const x = await outside();
-      for (let n = 0; n < 2; n++) {
+      for (let n = 0; n < 3; n++) {
         await launched('retry = { max_attempts = 2 }\n');
         const [a, b] = (await rows()).slice(-2);
         await change((work) => work.putEdge({ issue_id: b!.id, depends_on_id: x, type: 'blocks' }));
@@ -301,12 +302,20 @@ describe('a run that decides', () => {
       }
       const begun = async (): Promise<number> => (await rows()).filter(({ ref }) => ref === 'f.b.attempt.1').length;
       Object.assign(runs.limits, { ms: 500, rest: () => 0 });
+      const asked = [
+        jest.spyOn(HeldRepository.prototype, 'decidedAmong'),
+        jest.spyOn(runs.repository, 'find'),
+        jest.spyOn(RunControlRepository.prototype, 'goOnLater'),
+      ];
       let now = 0;
       const clock = jest.spyOn(performance, 'now').mockImplementation(() => (now += 1_000));
       await change((work) => work.close(x));
       clock.mockRestore();
+      // However many there are, it asks nothing about each of them.
+      expect(asked.map((each) => each.mock.calls.length)).toEqual([1, 1, 1]);
+      for (const each of asked) each.mockRestore();
       expect(await begun()).toBe(1);
-      expect([await runs.sweepContinuations(), await begun()]).toEqual([1, 2]);
+      expect([await runs.sweepContinuations(), await runs.sweepContinuations(), await begun()]).toEqual([1, 1, 3]);
     });
 
     it('hears of what another run closes with others', async () => {

@@ -93,7 +93,7 @@ export class RunControl {
         await this.#skip(work, facts, acts);
         if (acts.some((act) => act.do === 'add') && (later.has(run.id) || this.#isEnough(goes++, since))) {
           later.add(run.id);
-          await this.repository.goOnLater(work.tx, work.city.streamId, run.id, begun, this.limits.rest(performance.now() - since));
+          await this.repository.goOnLater(work.tx, work.city.streamId, [run.id], begun, this.limits.rest(performance.now() - since));
           return true;
         }
         const ends: Close[] = [];
@@ -144,10 +144,10 @@ export class RunControl {
     return performance.now() - this.#goings.of(work).since > this.limits.ms;
   }
 
-  /** Has a worker go on with a run as soon as the city has had its rest. */
-  async goOnLater(work: Work, run: string): Promise<void> {
+  /** Has workers go on with runs as soon as the city has had its rest. */
+  async goOnLater(work: Work, runs: readonly string[]): Promise<void> {
     const rest = this.limits.rest(performance.now() - this.#goings.of(work).since);
-    await this.repository.goOnLater(work.tx, work.city.streamId, run, new Map(), rest);
+    await this.repository.goOnLater(work.tx, work.city.streamId, runs, new Map(), rest);
   }
 
   /** Steps that go on are looked at again when they are closed again. */
