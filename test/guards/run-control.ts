@@ -958,10 +958,18 @@ export const RUN_CONTROL: readonly Guard[] = [
   {
     guard: 'A message is sent, and a run ends, whatever fails of the gates that wait for it.',
     file: 'src/modules/orchestration/runs/gates/gate-opening.service.ts',
-    find: 'await work.attempt(() => this.#close(work, gate, verdict));',
+    find: 'if (!(await work.goesWell(() => this.#close(work, gate, verdict)))) continue;',
     replace: 'await this.#close(work, gate, verdict);',
     test: 'src/modules/orchestration/runs/gates/mailed-gates.db-spec.ts',
     name: 'is sent whatever fails',
+  },
+  {
+    guard: 'No gate is tried in a transaction that another one has ended.',
+    file: 'src/modules/orchestration/runs/gates/gate-opening.service.ts',
+    find: 'work.goesWell(() => this.#close(work, gate, verdict))',
+    replace: 'work.goesWell(() => this.#close(work, gate, verdict)).catch(() => false)',
+    test: 'src/modules/orchestration/runs/gates/mailed-gates.db-spec.ts',
+    name: 'no more of them once the connection is lost',
   },
   {
     guard: 'A part of a transaction that fails takes what others in it have changed with it.',

@@ -105,21 +105,11 @@ export class GateOpening implements OnModuleInit {
       if (verdict !== undefined) {
         if (decided.gates >= AT_ONCE || (decided.gates > 0 && performance.now() - decided.since > this.longestMs)) break;
         decided.gates++;
-        if (!(await this.#tried(work, gate, verdict))) continue;
+        if (!(await work.goesWell(() => this.#close(work, gate, verdict)))) continue;
       }
       done.push(gate);
     }
     return done;
-  }
-
-  /** Closes it unless that fails. */
-  async #tried(work: Work, gate: ArmedGate, verdict: NonNullable<Verdict>): Promise<boolean> {
-    try {
-      await work.attempt(() => this.#close(work, gate, verdict));
-      return true;
-    } catch {
-      return false;
-    }
   }
 
   /** Answers whether it did: the gate before it may have ended the run of both. */

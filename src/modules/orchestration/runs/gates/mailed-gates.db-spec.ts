@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { sql } from 'kysely';
 import { ANYBODY } from '../../../../contract/principal.js';
 import { workFixture, type WorkFixture } from '../../../../../test/support/work.js';
+import { WorkRepository } from '../../../work/work/work.repository.js';
 import { hands } from '../../sling/testing/slings.js';
 import type { RunRow } from '../run-row.js';
 import { launches, recipeOf, type Launches } from '../testing/launches.js';
@@ -97,6 +98,20 @@ describe('a message that gates wait for', () => {
     expect([await runs.sweepHeard(), await those(all, 'waiting')]).toEqual([0, [all[1]]]);
     await sql`drop trigger refuse on beads`.execute(fixture.db);
     expect([await launches(fixture, fixture.another()).sweepHeard(), await those(all, 'active')]).toEqual([1, all]);
+  });
+
+  it('tries no more of them once the connection is lost', async () => {
+    await launchAll(3);
+    await sql`create function lose() returns trigger language plpgsql as $$ begin perform pg_terminate_backend(pg_backend_pid()); return new; end $$`.execute(
+      fixture.db,
+    );
+    await sql`create trigger lose before update on beads for each row when (new.status = 'closed') execute function lose()`.execute(
+      fixture.db,
+    );
+    const marks = jest.spyOn(WorkRepository.prototype, 'mark');
+    await expect(mail()).rejects.toThrow();
+    expect(marks.mock.calls.length).toBe(1);
+    marks.mockRestore();
   });
 
   it('opens them in several transactions where that takes long', async () => {
