@@ -40,12 +40,12 @@ export class RunKeeper implements OnModuleInit {
     this.work.onClosed((work, closed) => this.#closed(work, closed));
     this.work.onChanged((work, before, after) => this.#changed(work, before, after));
     this.work.onRemoved((work, removed, dependents) => this.#removed(work, removed, dependents));
-    // A step that its run decides waits for nobody else: nothing that happens later would begin it.
     this.work.onDependents((work, closed, dependents) => this.#noneInTheWay(work, closed, dependents));
     this.work.onBereft(async (work, removed, dependents) => {
       // One that was closed held nobody up: what its run would end since then a person has opened again.
       if (removed.status !== 'closed') await this.#noneInTheWay(work, removed, dependents);
     });
+    // A step that its run decides waits for nobody else: nothing that happens later would begin it.
     this.work.onFreed(async (work, { id, run_id: run }) => {
       if (run !== null) await this.#goOnWith(work, run, [id], { ends: true });
     });
