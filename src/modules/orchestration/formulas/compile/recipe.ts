@@ -80,3 +80,15 @@ export interface Recipe {
   /** The files that it is made of, the formula's own first. */
   readonly sources: readonly { readonly name: string; readonly file: string; readonly sha256: string }[];
 }
+
+/** Whether a run of this recipe decides something itself, beside waiting for its steps. Gates that others open decide nothing. */
+export function decides({ compiler, root_only, steps }: Recipe): boolean {
+  return (
+    compiler === 2 &&
+    !root_only &&
+    steps.some(
+      ({ control, kind }) =>
+        kind === 'scope' || kind === 'cleanup' || (control !== undefined && (control.kind !== 'gate' || control.type === 'condition')),
+    )
+  );
+}

@@ -92,7 +92,7 @@ class Run {
       return this.#close(node, outcome, node.cause.reason, outcome === 'skipped' ? { by: node.cause.by } : {});
     }
     if (node.fact.waits === true || blockers.some(({ outcome }) => outcome === undefined)) {
-      // What it has for itself is not kept from others by what it waits for.
+      // Its units have begun: as they end, their members are released, and those behind a failed one are skipped.
       if (step.control?.kind === 'drain') this.#settle(node, step.control);
       return;
     }

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ProblemError } from '../../../../contract/problems.js';
 import { Signals } from '../../../../platform/streams/signals.js';
-import type { Recipe } from '../../formulas/compile/recipe.js';
+import { decides, type Recipe } from '../../formulas/compile/recipe.js';
 import { RosterService } from '../../../configuration/roster/roster.service.js';
 import type { BeadRecord, Edge } from '../../../work/work/bead-record.js';
 import type { Closing, Work } from '../../../work/work/work.js';
@@ -13,7 +13,6 @@ import { RunsRepository } from '../runs.repository.js';
 import { skippedFor } from '../skipped-behind.js';
 import { advance } from './advance.js';
 import { RunControlRepository, type StoredRun } from './control.repository.js';
-import { decides } from './decides.js';
 import type { Act, Begun, Finish } from './facts.js';
 import { Goings } from './going.js';
 import type { Narrow } from './narrow.js';
