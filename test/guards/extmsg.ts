@@ -423,7 +423,7 @@ export const EXTMSG: readonly Guard[] = [
   {
     guard: 'The first answer under a claim counts.',
     file: 'src/modules/integrations/extmsg/outbound/publications.repository.ts',
-    find: "and (${last} or worker is not null) and state = 'pending' for no key update",
+    find: "and (${orReturned} or worker is not null) and state = 'pending' for no key update",
     replace: 'for no key update',
     test: CONNECTED,
     name: 'is given what is published',
@@ -479,8 +479,8 @@ export const EXTMSG: readonly Guard[] = [
   {
     guard: 'What was delivered after all is not offered again.',
     file: 'src/modules/integrations/extmsg/outbound/publications.repository.ts',
-    find: '(${last} or worker is not null)',
-    replace: '(${last && false} or worker is not null)',
+    find: '(${orReturned} or worker is not null)',
+    replace: '(${orReturned && false} or worker is not null)',
     test: CONNECTED,
     name: 'says that it was delivered after all',
   },

@@ -878,7 +878,7 @@ export const RUN_CONTROL: readonly Guard[] = [
   {
     guard: 'A run goes on once a bead outside it that held it up is closed.',
     file: 'src/modules/orchestration/runs/run-keeper.ts',
-    find: 'this.work.onDependents((work, closed, dependents) => this.#noneInTheWay(work, closed, dependents));',
+    find: 'this.work.onDependents((work, closed, dependents) => this.#unblocked(work, closed, dependents));',
     replace: '',
     test: CONTROL_TEST,
     name: 'begins once that is closed',
@@ -886,7 +886,7 @@ export const RUN_CONTROL: readonly Guard[] = [
   {
     guard: 'A run goes on once a bead outside it that held it up is removed.',
     file: 'src/modules/orchestration/runs/run-keeper.ts',
-    find: "if (removed.status !== 'closed') await this.#noneInTheWay(work, removed, dependents);",
+    find: "if (removed.status !== 'closed') await this.#unblocked(work, removed, dependents);",
     replace: '',
     test: CONTROL_TEST,
     name: 'begins once that is removed',
@@ -902,7 +902,7 @@ export const RUN_CONTROL: readonly Guard[] = [
   {
     guard: 'A bead closes whatever is wrong with a run that waits for it.',
     file: 'src/modules/orchestration/runs/run-keeper.ts',
-    find: 'work.goesWell(() =>',
+    find: 'work.succeeds(() =>',
     replace: '(async (part: () => Promise<void>) => (await part(), true))(() =>',
     test: CONTROL_TEST,
     name: 'by what fails',
@@ -918,8 +918,8 @@ export const RUN_CONTROL: readonly Guard[] = [
   {
     guard: 'A control that is opened again is not closed because a closed bead that it waited for is removed.',
     file: 'src/modules/orchestration/runs/run-keeper.ts',
-    find: "if (removed.status !== 'closed') await this.#noneInTheWay",
-    replace: 'await this.#noneInTheWay',
+    find: "if (removed.status !== 'closed') await this.#unblocked",
+    replace: 'await this.#unblocked',
     test: REOPENINGS,
     name: 'is removed that it waited for',
   },
@@ -934,8 +934,8 @@ export const RUN_CONTROL: readonly Guard[] = [
   {
     guard: 'Whoever closes a bead asks together whose steps wait for it.',
     file: 'src/modules/orchestration/runs/run-keeper.ts',
-    find: 'work.goesWell(() => this.goOn(work, run, undefined, new Narrow(ids, true)))',
-    replace: 'work.goesWell(() => this.#goOnWith(work, run, ids, { ends: true }))',
+    find: 'work.succeeds(() => this.goOn(work, run, undefined, new Narrow(ids, true)))',
+    replace: 'work.succeeds(() => this.#goOnWith(work, run, ids, { ends: true }))',
     test: CONTROL_TEST,
     name: 'leaves runs to workers',
   },
@@ -958,7 +958,7 @@ export const RUN_CONTROL: readonly Guard[] = [
   {
     guard: 'A message is sent, and a run ends, whatever fails of the gates that wait for it.',
     file: 'src/modules/orchestration/runs/gates/gate-opening.service.ts',
-    find: 'if (!(await work.goesWell(() => this.#close(work, gate, verdict)))) continue;',
+    find: 'if (!(await work.succeeds(() => this.#close(work, gate, verdict)))) continue;',
     replace: 'await this.#close(work, gate, verdict);',
     test: 'src/modules/orchestration/runs/gates/mailed-gates.db-spec.ts',
     name: 'is sent whatever fails',
@@ -966,8 +966,8 @@ export const RUN_CONTROL: readonly Guard[] = [
   {
     guard: 'No gate is tried in a transaction that another one has ended.',
     file: 'src/modules/orchestration/runs/gates/gate-opening.service.ts',
-    find: 'work.goesWell(() => this.#close(work, gate, verdict))',
-    replace: 'work.goesWell(() => this.#close(work, gate, verdict)).catch(() => false)',
+    find: 'work.succeeds(() => this.#close(work, gate, verdict))',
+    replace: 'work.succeeds(() => this.#close(work, gate, verdict)).catch(() => false)',
     test: 'src/modules/orchestration/runs/gates/mailed-gates.db-spec.ts',
     name: 'no more of them once the connection is lost',
   },

@@ -125,7 +125,7 @@ export const EnvSchema = z.object({
   SVC_EVENT_RETENTION: retention('leave it away to keep them for ever')
     .optional()
     .describe(
-      'How long events are kept, such as `30d`, and an hour at the least; up to a quarter longer, as they go in parts. Without it for ever.',
+      'How long events are kept, such as `30d`, and an hour at the least; up to a quarter longer, as whole partitions are dropped. Without it for ever.',
     ),
   // Who did what is asked for months later; the number keeps a busy supervisor's disk bounded.
   SVC_AUDIT_RETENTION: retention('such as 3650d to keep them for ten years')

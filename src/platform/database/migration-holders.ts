@@ -15,8 +15,8 @@ interface Holder {
 }
 
 /**
- * Who has what a migration waits for. PostgreSQL knows it while it waits, and says nothing of it when the wait is over: so it is asked meanwhile,
- * over a connection of its own, which nobody makes where the migrations take no time.
+ * Who holds the locks that a migration waits for. PostgreSQL can tell it only while the migration waits, so it is asked then, over a connection of its own. A
+ * migration that is done at once opens none.
  */
 export class Holders {
   readonly #timer: NodeJS.Timeout;
@@ -32,7 +32,7 @@ export class Holders {
     this.#timer = setInterval(() => void (this.#asking ??= this.#ask().finally(() => (this.#asking = undefined))), lookMs).unref();
   }
 
-  /** Who was seen last, in words for an operator; undefined when nobody was, or when it has been told and need not be told `again`. */
+  /** The holders that were seen last, in words for an operator. Undefined when there were none, or when these were told before, unless `again`. */
   told(again: boolean): string | undefined {
     const told = this.#seen.map(({ pid, application, user }) => `${pid} ${application} ${user}`).join();
     if (told === '' || (told === this.#told && !again)) return undefined;
@@ -59,7 +59,7 @@ export class Holders {
         order by h.pid limit 5`.execute(this.#db);
       if (rows.length > 0) this.#seen = rows;
     } catch {
-      // It is a word for a message that comes all the same.
+      // The message is written all the same, without the holders.
     }
   }
 }

@@ -1,11 +1,11 @@
 /** How many begin in one turn of the event loop; between two turns it reads its sockets. */
 const STARTS_A_TURN = 4;
-/** What takes long is followed by as much time for everybody else as it took, and by no more than that. */
+/** A request that takes long is followed by a rest for others, as long as it took, but no longer than this. */
 const MAX_REST_MS = 10;
 
 /**
- * Begins what has waited a few at a time, first come, first served. What takes long begins by itself, an owner at a time, with a rest behind
- * it: bodies that arrive together would otherwise be parsed in a row, and everybody else wait for the last of them.
+ * Begins requests that have waited, a few at a time, first come, first served. A request that takes long begins alone, owners in turn, and is followed by a
+ * rest: large bodies that arrive together would otherwise be parsed in a row, and all other requests would wait for the last of them.
  */
 export class PacedStarts {
   readonly #starts: (() => void)[] = [];
@@ -47,7 +47,7 @@ export class PacedStarts {
     if (line.length > 0) this.#long.set(owner, line);
     this.#rests = true;
     const since = performance.now();
-    // By then what it has begun has been looked at as well.
+    // By then its body is parsed and checked.
     setImmediate(() => setTimeout(() => this.#rested(), Math.min(performance.now() - since, MAX_REST_MS)));
     start();
   }

@@ -19,8 +19,8 @@ export function parseQuery(query: string): Record<string, unknown> {
 }
 
 /**
- * For the router, which decodes a path several times before any hook may refuse it: half a megabyte of escapes would keep everybody waiting
- * for 0.1 s. Of what is too long it gets the beginning, without escapes, which stays too long.
+ * The target that the router gets. It decodes a path several times before any hook may refuse it, and half a megabyte of escapes would block the process for
+ * 0.1 s. Of a path that is too long it gets the beginning without escapes, which is still too long, so that the gate refuses it.
  */
 export function routableTarget(url: string): string {
   return hasLongPath(url) ? url.slice(0, MAX_PATH + 1).replaceAll('%', '_') : url;

@@ -111,7 +111,7 @@ export class ConfigKeeper implements OnApplicationBootstrap {
       this.#renewAt = performance.now() + RENEW_MS;
       await this.#renew().then(
         () => this.#renewals.worked(),
-        // No failure of this turn: those in between, which ask nobody, would each be its end.
+        // Not thrown on: the turns in between renew nothing, and each would count as the end of the outage.
         (error: unknown) => this.#renewals.failed(error, 'city files: whose these are could not be asked; it is asked again'),
       );
     }

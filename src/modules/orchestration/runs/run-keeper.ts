@@ -40,10 +40,10 @@ export class RunKeeper implements OnModuleInit {
     this.work.onClosed((work, closed) => this.#closed(work, closed));
     this.work.onChanged((work, before, after) => this.#changed(work, before, after));
     this.work.onRemoved((work, removed, dependents) => this.#removed(work, removed, dependents));
-    this.work.onDependents((work, closed, dependents) => this.#noneInTheWay(work, closed, dependents));
+    this.work.onDependents((work, closed, dependents) => this.#unblocked(work, closed, dependents));
     this.work.onBereft(async (work, removed, dependents) => {
-      // One that was closed held nobody up: what its run would end since then a person has opened again.
-      if (removed.status !== 'closed') await this.#noneInTheWay(work, removed, dependents);
+      // A closed bead blocked nobody. What its end would close now, a person has opened again since.
+      if (removed.status !== 'closed') await this.#unblocked(work, removed, dependents);
     });
     // A step that its run decides waits for nobody else: nothing that happens later would begin it.
     this.work.onFreed(async (work, { id, run_id: run }) => {
@@ -58,21 +58,21 @@ export class RunKeeper implements OnModuleInit {
   }
 
   /**
-   * What is closed, or gone, holds up steps of other runs no more: where a run decides them itself it goes on with them. Its own it finds without this. What they
-   * count is not asked: it still counts what many wait for, and nothing would come here again that its run has found already.
+   * A bead that is closed or removed blocks its dependents no longer: a run goes on that decides one of them itself. The bead's own run does so anyway.
+   * `open_blockers` is not asked, since it still counts beads whose fan-out is under way, and nobody asks again when that is done.
    */
-  async #noneInTheWay(work: Work, { run_id: own }: BeadRecord, dependents: readonly Edge[]): Promise<void> {
+  async #unblocked(work: Work, { run_id: own }: BeadRecord, dependents: readonly Edge[]): Promise<void> {
     const blocked = dependents.flatMap(({ type, issue_id: id }) => (BLOCKING.includes(type) ? [id] : []));
     if (blocked.length === 0) return;
     const decided = await work.findAll(await work.decidedAmong(blocked));
     const free = decided.filter(({ run_id: run, status }) => run !== own && status !== 'closed');
-    // Any number of runs may wait for one bead, and the city's other writers for all of them. A worker goes on with a whole run: that also ends what a person has
-    // opened again in it.
+    // Any number of runs may wait for one bead, and the city's other writers wait for this transaction: late runs are left to workers. A worker goes on with a
+    // whole run, not only with these steps, so it also closes controls that a person has opened again.
     const later: string[] = [];
     for (const [run, steps] of Map.groupBy(free, (step) => step.run_id!)) {
       const ids = steps.map(({ id }) => id);
-      // Whoever closes a bead has nothing to do with what is wrong with a run of somebody else: a worker tries that again, and says why.
-      const goesOn = (): Promise<boolean> => work.goesWell(() => this.goOn(work, run, undefined, new Narrow(ids, true)));
+      // A run that cannot go on must not keep the bead from closing: a worker tries it again, and logs why.
+      const goesOn = (): Promise<boolean> => work.succeeds(() => this.goOn(work, run, undefined, new Narrow(ids, true)));
       if (this.control.isLate(work) || !(await goesOn())) later.push(run);
     }
     if (later.length > 0) await this.control.goOnLater(work, later);

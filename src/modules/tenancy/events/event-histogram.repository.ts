@@ -58,7 +58,7 @@ export class EventHistogramRepository {
     const { bucket, most, filter, by, cities } = query;
     const each = Math.max(1, Math.ceil(most / (countOf(query) * Math.max(1, streams.length))));
     const nth = sql`(1 + floor(i * (w.size::float8 / ${each}))::bigint)`;
-    // Each of the spread ones is looked up by itself, in the part of the log that has its time. As a join the planner reads all of a city for each bucket,
+    // Each of the spread ones is looked up by itself, in the partition that has its time. As a join the planner reads all of a city for each bucket,
     // as it takes any city for a small one.
     const found = isPlain(query)
       ? sql`select w.at, ''::text as of, w.size::float8 as weight, false as sampled from w where w.size > 0`

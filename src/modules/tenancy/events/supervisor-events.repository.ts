@@ -295,7 +295,7 @@ function lefts(streams: readonly Left[]): RawBuilder<unknown> {
 const place = (at: Place): RawBuilder<unknown> => sql`(${fromMicroseconds(at.us)}, ${at.streamId}, ${at.seq})`;
 const atOrBefore = (from: Place | undefined): RawBuilder<boolean> =>
   from === undefined ? sql<boolean>`true` : sql<boolean>`(e.ts, e.stream_id, e.seq) <= ${place(from)}`;
-/** The time by itself follows from the place: by it the parts of the log that are older are left out, which a comparison of rows does not do. */
+/** The time follows from the place. By it older partitions of the log are not read; a comparison of rows alone prunes none. */
 const after = (end: Place | undefined): RawBuilder<boolean> =>
   end === undefined
     ? sql<boolean>`true`

@@ -132,8 +132,8 @@ export class WorkReads {
     throw tried.failed.error;
   }
 
-  /** As `attempt`, of what nobody who asks has to do with: answers whether it has gone well. @throws what has ended the transaction, where that is over */
-  async goesWell(part: () => Promise<unknown>): Promise<boolean> {
+  /** Like `attempt`, but returns false when the part fails. @throws the error of the part when that has ended the whole transaction */
+  async succeeds(part: () => Promise<unknown>): Promise<boolean> {
     const { failed } = await this.#try(part);
     if (failed?.isOver === true) throw failed.error;
     return failed === undefined;

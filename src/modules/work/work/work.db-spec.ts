@@ -250,8 +250,8 @@ describe('a transaction on work', () => {
   it('goes on after a part that need not go well unless that has ended it', async () => {
     const told: unknown[] = [];
     const ended = run(async (w) => {
-      told.push(await w.goesWell(() => w.require('al-9')), await w.goesWell(() => w.create({ rig: '', title: 'x' })));
-      const part = w.goesWell(() => sql`select pg_terminate_backend(pg_backend_pid())`.execute(w.tx));
+      told.push(await w.succeeds(() => w.require('al-9')), await w.succeeds(() => w.create({ rig: '', title: 'x' })));
+      const part = w.succeeds(() => sql`select pg_terminate_backend(pg_backend_pid())`.execute(w.tx));
       told.push(await part.catch((error: unknown) => error));
     });
     await expect(ended).rejects.toThrow();

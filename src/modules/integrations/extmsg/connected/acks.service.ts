@@ -18,8 +18,8 @@ import { ConnectionsRepository } from './connections.repository.js';
 const NANOSECONDS = 1_000_000;
 
 /**
- * What clients say has become of what they were given. The first answer under a claim counts; after "not yet", so does that it was delivered
- * after all, as long as nobody else has it: it would go out again. An answer under a claim that has ended is refused.
+ * What clients say has become of what they were given. The first answer under a claim counts. "Delivered" counts also after "not delivered",
+ * as long as nobody else was given it: it would go out again. An answer under a claim that has ended is refused.
  */
 @Injectable()
 export class AcksService {

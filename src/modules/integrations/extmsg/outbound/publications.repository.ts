@@ -189,14 +189,14 @@ export class PublicationsRepository {
   }
 
   /**
-   * A client has it, under this claim. Locked until the commit.
+   * Whether a client has it under this claim. Locked until the commit.
    *
-   * @param last or it has given it back, and nobody has had it since
+   * @param orReturned also true when the client has said "not delivered" under this claim, and nobody was given it since
    */
-  async claimed(tx: Tx, pk: number, claim: string, last: boolean): Promise<boolean> {
+  async claimed(tx: Tx, pk: number, claim: string, orReturned: boolean): Promise<boolean> {
     const { rows } = await sql`
       select 1 from extmsg_deliveries
-      where pk = ${pk} and claim = ${claim} and (${last} or worker is not null) and state = 'pending' for no key update`.execute(tx);
+      where pk = ${pk} and claim = ${claim} and (${orReturned} or worker is not null) and state = 'pending' for no key update`.execute(tx);
     return rows.length === 1;
   }
 

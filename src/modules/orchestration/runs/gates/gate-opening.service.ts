@@ -105,7 +105,7 @@ export class GateOpening implements OnModuleInit {
       if (verdict !== undefined) {
         if (decided.gates >= AT_ONCE || (decided.gates > 0 && performance.now() - decided.since > this.longestMs)) break;
         decided.gates++;
-        if (!(await work.goesWell(() => this.#close(work, gate, verdict)))) continue;
+        if (!(await work.succeeds(() => this.#close(work, gate, verdict)))) continue;
       }
       done.push(gate);
     }
