@@ -1095,6 +1095,14 @@ export const STREAMS: readonly Guard[] = [
     name: 'reads of a large city as much as a page of some cities has, and no more',
   },
   {
+    guard: 'A connection plans once what it reads for streams.',
+    file: 'src/platform/streams/stream-log.repository.ts',
+    find: 'unnest((select $1::int[]), (select $2::bigint[]), (select $3::bigint[]))',
+    replace: 'unnest($1::int[], $2::bigint[], $3::bigint[])',
+    test: 'src/modules/tenancy/events/large-city-reads.db-spec.ts',
+    name: 'plans once what a connection reads',
+  },
+  {
     guard: 'A histogram looks each of its events up by itself.',
     file: 'src/modules/tenancy/events/event-histogram.repository.ts',
     find: 'nth)} limit 1',

@@ -109,6 +109,19 @@ it('reads of a large city as much as a stream sends that is far behind', async (
   }
 });
 
+it('plans once what a connection reads for streams', async () => {
+  const one = createPool(database.url, { max: 1 });
+  try {
+    const repository = new StreamLogRepository(db, one);
+    for (let after = 0; after < 1_000; after += 100) await repository.read([{ streamId: large, after, upto: EVENTS }], 100, 1 << 20);
+    const { rows } = await one.query(`select custom_plans::int as custom from pg_prepared_statements where name = 'stream-tail'`);
+    // The first five, by which PostgreSQL judges.
+    expect(rows).toEqual([{ custom: 5 }]);
+  } finally {
+    await one.end();
+  }
+});
+
 it('reads of a large city as many events as a histogram has looks', async () => {
   class Few extends ListLimits {
     override readonly looks = 400;
