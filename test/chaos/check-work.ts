@@ -121,7 +121,8 @@ class CityCheck {
 
   #mail(which: string, view: WorkView, listed: readonly MessageView[], told: readonly MessageView[]): void {
     const known = new Map(told.map((message) => [message.id, message]));
-    const wrong = listed.find((message) => !same(message, known.get(message.id)));
+    // Whether mail can be answered is told where it is read, and by no event.
+    const wrong = listed.find(({ answerable: _, ...message }) => !same(message, known.get(message.id)));
     const ids = new Set(listed.map((message) => message.id));
     if (wrong === undefined && ids.size === known.size && listed.length === ids.size) return;
     const message = `the ${which} mail of ${this.city} at ${view.index} (${view.source}) is not what its events say`;

@@ -83,7 +83,8 @@ function switchAgent(random: Random, things: Things, marker: string): EditReques
 function createRig(random: Random, things: Things, marker: string): EditRequest | undefined {
   if (things.rigs.length >= MOST) return removeRig(random, things, marker);
   const subject = `r-${marker}`;
-  const body = { name: subject, default_branch: 'main', prefix: `r${marker.replaceAll(/\W/g, '')}` };
+  // The last of a long marker, which tell it from others: a prefix has at most twelve.
+  const body = { name: subject, default_branch: 'main', prefix: `r${marker.replaceAll(/\W/g, '').slice(-11)}` };
   const edit = { kind: 'rig.create', subject, sets: { [`rig ${subject} path`]: `rigs/${subject}` }, marker } as const;
   return { method: 'POST', path: '/rigs', body, ...keyOf(random, marker), edit };
 }

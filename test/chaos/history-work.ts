@@ -19,6 +19,8 @@ export interface MessageView {
   readonly id: string;
   readonly subject: string;
   readonly read: boolean;
+  /** Of what is read; events do not tell it. */
+  readonly answerable?: false;
 }
 
 /** Who claims: slots of one agent's pool, and sessions of one agent. */
