@@ -181,6 +181,14 @@ export const RUNNER_GUARDS: readonly Guard[] = [
     name: 'is left to other hosts',
   },
   {
+    guard: 'An agent that refuses its first prompt is not asked without end.',
+    file: 'src/modules/runners/runners/session-turns.ts',
+    find: 'return ++this.#refusals < PROMPT_TRIES ? undefined : refused.message;',
+    replace: 'return ++this.#refusals < Infinity ? undefined : refused.message;',
+    test: 'src/modules/runners/runners/first-prompt.db-spec.ts',
+    name: 'a first prompt that the agent refuses is not said without end',
+  },
+  {
     guard: 'A session whose name stands for another agent takes no message, also before the pools have looked.',
     file: 'src/modules/runners/runners/session-turns.ts',
     find: 'if (await this.#isForNext(changes, row)) return false;',

@@ -56,3 +56,18 @@ it('the first prompt is said after a question of the start, when that has gone b
   await eventually(() => fixture.host.told(id).length === 1);
   expect(fixture.host.told(id)).toEqual(['you are a test']);
 });
+
+it('a first prompt that the agent refuses is not said without end, and what waits behind it is said by the next process', async () => {
+  const runner = await fixture.runner('r1');
+  runner.plans.prompt = 'refuse';
+  const { pk, id } = await runner.create(fixture.city);
+  const message = await runner.send(fixture.city, pk, 'hello');
+  await eventually(async () => (await fixture.events('session.crashed')).length > 0);
+  runner.plans.prompt = 'you are a test';
+  await runner.patch(fixture.city, pk, { not_before: null });
+  await fixture.untilMessage(message.pk, 'delivered');
+  expect(fixture.host.processes[0]!.prompts).toEqual(['refuse', 'refuse', 'refuse']);
+  expect(fixture.host.told(id).slice(-2)).toEqual(['you are a test', 'hello']);
+  const [crashed] = await fixture.events('session.crashed');
+  expect(crashed).toMatchObject({ message: 'it refuses its first prompt: it does not want to', payload: { reason: 'crashed' } });
+});

@@ -51,6 +51,7 @@ export class SessionActor {
   #exit: Exit | undefined;
   /** Why this runner itself ends the process. */
   #own: OwnEnd | undefined;
+  #refusal: string | undefined;
 
   constructor(
     private readonly context: RunnerContext,
@@ -287,6 +288,8 @@ export class SessionActor {
         (outcome) => {
           this.#more ||= outcome !== undefined;
           if (outcome?.over !== undefined) this.#end(outcome.over);
+          this.#refusal = outcome?.unprompted;
+          if (this.#refusal !== undefined) this.#end('unprompted');
           this.#diedInTurn ||= outcome?.died === true;
           return outcome;
         },
@@ -303,7 +306,7 @@ export class SessionActor {
       });
   }
 
-  #end(why: 'stuck' | 'broken' | 'rate_limited' | 'auth_required'): void {
+  #end(why: Exclude<OwnEnd, 'handover' | 'handover now'>): void {
     if (this.#own === undefined || this.#own === 'handover') this.#own = why;
     this.#woken.set();
   }
@@ -349,8 +352,8 @@ export class SessionActor {
     // A process that ended by itself may have left children.
     if (stopping === undefined) await this.#confirmed(agent);
     const { breaker } = this.claimed;
-    const stoppedFrom = stopping?.startedAt;
-    await this.#settle(processEnded({ exit, own: this.#own, stoppedFrom, diedInTurn: this.#diedInTurn, restarts, breaker }));
+    const end = { own: this.#own, refusal: this.#refusal, stoppedFrom: stopping?.startedAt, diedInTurn: this.#diedInTurn };
+    await this.#settle(processEnded({ exit, ...end, restarts, breaker }));
   }
 
   async #confirmed(agent: RunningAgent): Promise<void> {

@@ -9,11 +9,13 @@ import type { Ended } from './session-exits.js';
 import { workerOperation } from './worker-operation.js';
 
 /** Why a runner itself ends a process. */
-export type OwnEnd = 'handover' | 'handover now' | 'stuck' | 'broken' | 'rate_limited' | 'auth_required';
+export type OwnEnd = 'handover' | 'handover now' | 'stuck' | 'broken' | 'unprompted' | 'rate_limited' | 'auth_required';
 
 export interface ProcessEnd {
   readonly exit: Exit;
   readonly own: OwnEnd | undefined;
+  /** In which words it has refused its first prompt. */
+  readonly refusal?: string | undefined;
   /** When it was first asked to stop; undefined where it has ended by itself. */
   readonly stoppedFrom: Date | undefined;
   readonly diedInTurn: boolean;
@@ -42,10 +44,14 @@ export function failedStart(
 }
 
 /** What becomes of a session whose process is confirmed dead. */
-export function processEnded({ exit, own, stoppedFrom, diedInTurn, restarts, breaker }: ProcessEnd): Ended {
+export function processEnded({ exit, own, refusal, stoppedFrom, diedInTurn, restarts, breaker }: ProcessEnd): Ended {
   const cause = own === 'rate_limited' || own === 'auth_required' ? own : stoppedFrom === undefined ? exit.cause : 'stopped';
-  const crashed = cause === 'crashed' || own === 'broken';
+  const crashed = cause === 'crashed' || own === 'broken' || own === 'unprompted';
   const stderrTail = maskedLines(exit.stderrTail);
+  const said =
+    own === 'unprompted'
+      ? `it refuses its first prompt: ${maskedLines(refusal ?? '')}`
+      : `exited with ${exit.signal ?? exit.code ?? 'nothing'}`;
   return {
     decide: (row, facts): Decision => {
       const handed = row.stop_request === null && (own === 'handover' || own === 'handover now');
@@ -61,7 +67,7 @@ export function processEnded({ exit, own, stoppedFrom, diedInTurn, restarts, bre
       return withBreaker(row, decision, { fruitless, now: facts.now }, breaker);
     },
     ...(cause === 'clean' ? { message: 'ended by itself with 0' } : {}),
-    ...(crashed ? { how: 'crashed', message: tail(`exited with ${exit.signal ?? exit.code ?? 'nothing'}`, stderrTail), stderrTail } : {}),
+    ...(crashed ? { how: 'crashed', message: tail(said, stderrTail), stderrTail } : {}),
     ...(stoppedFrom === undefined
       ? {}
       : {

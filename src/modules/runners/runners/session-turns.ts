@@ -27,9 +27,14 @@ interface Turn {
 export interface TurnOutcome {
   /** The process cannot go on: it is limited or not signed in. */
   readonly over?: 'rate_limited' | 'auth_required' | undefined;
+  /** It refuses what its conversation begins with, in these words. */
+  readonly unprompted?: string | undefined;
   /** The process died in it. */
   readonly died: boolean;
 }
+
+/** A process is asked so often to take what its conversation begins with. One more than once: a person may have stopped the first. */
+const PROMPT_TRIES = 3;
 
 /**
  * The turns of one process, one at a time. A message is marked in flight before it is given to the process and delivered
@@ -40,6 +45,8 @@ export class SessionTurns {
   readonly given = new Set<number>();
   #usage: TurnUsage = {};
   #prompt: string | undefined;
+  /** How often it has refused that in a row. */
+  #refusals = 0;
 
   constructor(
     private readonly context: RunnerContext,
@@ -155,7 +162,15 @@ export class SessionTurns {
     await this.recorder.endTurn();
     await this.#end(turn, stopReason, accepted === undefined ? refused : undefined);
     const over = refused?.cause_;
-    return { died: over === 'died', ...(over === 'rate_limited' || over === 'auth_required' ? { over } : {}) };
+    if (over === 'died') return { died: true };
+    if (over === 'rate_limited' || over === 'auth_required') return { died: false, over };
+    return { died: false, unprompted: accepted === undefined ? this.#refusal(turn, refused) : undefined };
+  }
+
+  /** Its words, once it is of no use to ask it again. What waits behind the first prompt would wait for ever, and every try takes a turn. */
+  #refusal({ message }: Turn, refused: PromptError | undefined): string | undefined {
+    if (message !== undefined || refused === undefined) return undefined;
+    return ++this.#refusals < PROMPT_TRIES ? undefined : refused.message;
   }
 
   async #accepted(turn: Turn): Promise<void> {
