@@ -9,6 +9,16 @@ export interface RigRow {
   readonly prefix: string;
 }
 
+export interface NewRig extends RigRow {
+  readonly suspendedOnStart: boolean;
+}
+
+/** A rig that is there, or was. */
+export interface RecordedRig extends NewRig {
+  readonly position: number;
+  readonly present: boolean;
+}
+
 export interface AddressedAgent {
   readonly text: string;
   /** Null when the text names no agent, or more than one. */
@@ -39,11 +49,12 @@ export class RosterRepository {
       .execute();
   }
 
-  /** The prefixes that these rigs have, or had when they were last there. */
-  async prefixes(tx: Tx, streamId: number, names: readonly string[]): Promise<ReadonlyMap<string, string>> {
-    const { rows } = await sql<{ name: string; prefix: string }>`
-      select name, prefix from rigs where stream_id = ${streamId} and name = any(${[...names]}::text[])`.execute(tx);
-    return new Map(rows.map(({ name, prefix }) => [name, prefix]));
+  /** The rigs that are there, and those of these names that were. */
+  async recorded(tx: Tx, streamId: number, names: readonly string[]): Promise<RecordedRig[]> {
+    const { rows } = await sql<RecordedRig>`
+      select name, prefix, position, suspended_on_start as "suspendedOnStart", present from rigs
+      where stream_id = ${streamId} and (present or name = any(${[...names]}::text[])) order by position`.execute(tx);
+    return rows;
   }
 
   /** Every agent and named session that is there, by name. */
@@ -113,36 +124,40 @@ export class RosterRepository {
     return rows[0];
   }
 
-  /** What is gone has no switch any more: something else may come under its name. */
-  async forgetSwitches(tx: Tx, streamId: number): Promise<void> {
-    for (const table of ['agents', 'rigs'] as const)
-      await tx
-        .updateTable(table)
-        .set({ suspended: null })
-        .where('stream_id', '=', streamId)
-        .where('present', '=', false)
-        .where('suspended', 'is not', null)
-        .execute();
-  }
-
-  async replaceRigs(tx: Tx, streamId: number, rigs: readonly { name: string; prefix: string; suspendedOnStart: boolean }[]): Promise<void> {
-    // Whatever was ever there has a row: those that are gone stay as they are.
-    await tx.updateTable('rigs').set({ present: false }).where('stream_id', '=', streamId).where('present', '=', true).execute();
-    for (const [position, { name, prefix, suspendedOnStart }] of rigs.entries())
-      await sql`
-        insert into rigs (stream_id, name, prefix, position, suspended_on_start)
-        values (${streamId}, ${name}, ${prefix}, ${position}, ${suspendedOnStart})
-        on conflict (stream_id, name) do update set prefix = excluded.prefix, position = excluded.position, present = true,
-          suspended_on_start = excluded.suspended_on_start`.execute(tx);
-  }
-
-  async replaceAgents(tx: Tx, streamId: number, agents: readonly RosterAgent[]): Promise<void> {
-    await tx.updateTable('agents').set({ present: false }).where('stream_id', '=', streamId).where('present', '=', true).execute();
+  /** Makes these the rigs of the city, in their order. What is gone keeps its row, and has no switch any more: something else may come under its name. */
+  async replaceRigs(tx: Tx, streamId: number, rigs: readonly NewRig[]): Promise<void> {
+    const names = rigs.map(({ name }) => name);
+    // All of them first: two may exchange their prefixes.
     await sql`
-      insert into agents (stream_id, name, base, rig, kind, named)
-      select ${streamId}, a.name, a.base, a.rig, a.kind, a.named
-      from jsonb_to_recordset(${JSON.stringify(agents)}::jsonb) as a (name text, base text, rig text, kind text, named boolean)
-      on conflict (stream_id, name) do update set base = excluded.base, rig = excluded.rig, kind = excluded.kind, named = excluded.named, present = true`.execute(
+      update rigs set present = false, suspended = case when name = any(${names}::text[]) then suspended end
+      where stream_id = ${streamId} and present`.execute(tx);
+    await this.addRigs(tx, streamId, rigs);
+  }
+
+  /** @param rigs none of which is there, in their order */
+  async addRigs(tx: Tx, streamId: number, rigs: readonly NewRig[]): Promise<void> {
+    await sql`
+      insert into rigs (stream_id, name, prefix, position, suspended_on_start)
+      select ${streamId}, r.name, r.prefix, r.n - 1, r.suspended
+      from unnest(${rigs.map(({ name }) => name)}::text[], ${rigs.map(({ prefix }) => prefix)}::text[],
+        ${rigs.map(({ suspendedOnStart }) => suspendedOnStart)}::boolean[]) with ordinality r (name, prefix, suspended, n)
+      on conflict (stream_id, name) do update set prefix = excluded.prefix, position = excluded.position, present = true,
+        suspended_on_start = excluded.suspended_on_start`.execute(tx);
+  }
+
+  /** Makes these the agents of the city; as `replaceRigs`. Those that are as they were are not written again. */
+  async replaceAgents(tx: Tx, streamId: number, agents: readonly RosterAgent[]): Promise<void> {
+    await sql`
+      with wanted as materialized (
+        select * from jsonb_to_recordset(${JSON.stringify(agents)}::jsonb) as a (name text, base text, rig text, kind text, named boolean)),
+      gone as (
+        update agents set present = false, suspended = null
+        where stream_id = ${streamId} and present and name <> all (array(select name from wanted)))
+      insert into agents as a (stream_id, name, base, rig, kind, named)
+      select ${streamId}, w.name, w.base, w.rig, w.kind, w.named from wanted w
+      on conflict (stream_id, name) do update
+        set base = excluded.base, rig = excluded.rig, kind = excluded.kind, named = excluded.named, present = true
+        where not a.present or (a.base, a.rig, a.kind, a.named) is distinct from (excluded.base, excluded.rig, excluded.kind, excluded.named)`.execute(
       tx,
     );
   }

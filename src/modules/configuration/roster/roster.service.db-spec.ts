@@ -43,4 +43,38 @@ describe('the roster of a city', () => {
     await record(named('first', 'other'));
     expect(await roster.rigs(fixture.city.streamId)).toContainEqual({ name: 'first', prefix: 'fi' });
   });
+
+  it('writes nothing where rigs and agents are as they were', async () => {
+    const written = (): Promise<unknown[]> =>
+      fixture.sql('select name, xmin::text from rigs union all select name, xmin::text from agents order by name');
+    await record(named('first', 'fi'));
+    const before = await written();
+    await record(named('first', 'fi'));
+    expect(await written()).toEqual(before);
+  });
+
+  it('exchanges prefixes, and forgets the switches of what is gone and no other', async () => {
+    const rig = (name: string, prefix: string): Roster['rigs'][number] => ({
+      name,
+      prefix,
+      derivedPrefix: prefix,
+      suspendedOnStart: false,
+    });
+    const agent = (name: string): Roster['agents'][number] => ({ name, base: name, rig: '', kind: 'agent', named: false });
+    const { streamId } = fixture.city;
+    await record({ rigs: [rig('', 'al'), rig('one', 'on'), rig('two', 'tw')], agents: [agent('a'), agent('b')] });
+    await fixture.a.transactions.run(async (tx) => {
+      for (const name of ['one', 'two']) await roster.switchRig(tx, streamId, name, true);
+      for (const name of ['a', 'b']) await roster.switchAgent(tx, streamId, name, true);
+    });
+    await record({ rigs: [rig('', 'al'), rig('one', 'tw'), rig('three', 'on')], agents: [agent('b')] });
+    expect(await roster.rigs(streamId)).toEqual([
+      { name: '', prefix: 'al' },
+      { name: 'one', prefix: 'tw' },
+      { name: 'three', prefix: 'on' },
+    ]);
+    await record({ rigs: [rig('', 'al'), rig('one', 'tw'), rig('two', 'on')], agents: [agent('a'), agent('b')] });
+    const { rigs, agents } = await roster.switches(streamId);
+    expect([[...rigs], [...agents]]).toEqual([[['one', true]], [['b', true]]]);
+  });
 });

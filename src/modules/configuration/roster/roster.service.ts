@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Tx } from '../../../platform/database/transactions.js';
 import type { Roster, RosterAgent, RosterRig } from './roster.js';
-import { RosterRepository, type AddressedAgent, type RigRow, type SwitchRow } from './roster.repository.js';
+import { RosterRepository, type AddressedAgent, type NewRig, type RecordedRig, type RigRow, type SwitchRow } from './roster.repository.js';
 
 export interface Switches {
   /** By qualified name. */
@@ -22,15 +22,13 @@ export class RosterService {
    */
   async record(tx: Tx, streamId: number, roster: Roster): Promise<void> {
     const names = roster.rigs.map(({ name }) => name);
-    const before = await this.repository.prefixes(tx, streamId, names);
-    const prefixes = assignPrefixes(roster.rigs, before);
-    await this.repository.replaceRigs(
-      tx,
-      streamId,
-      roster.rigs.map(({ name, suspendedOnStart }, n) => ({ name, prefix: prefixes[n]!.prefix, suspendedOnStart })),
-    );
+    const before = await this.repository.recorded(tx, streamId, names);
+    const prefixes = assignPrefixes(roster.rigs, new Map(before.map(({ name, prefix }) => [name, prefix])));
+    const rigs = roster.rigs.map(({ name, suspendedOnStart }, n) => ({ name, prefix: prefixes[n]!.prefix, suspendedOnStart }));
+    const there = before.filter(({ present }) => present);
+    if (there.length === 0) await this.repository.addRigs(tx, streamId, rigs);
+    else if (!isSame(there, rigs)) await this.repository.replaceRigs(tx, streamId, rigs);
     await this.repository.replaceAgents(tx, streamId, roster.agents);
-    await this.repository.forgetSwitches(tx, streamId);
   }
 
   /** The rigs that are there, the city itself first. */
@@ -73,6 +71,17 @@ export class RosterService {
   addresses(streamId: number, texts: readonly string[], rig = '', tx?: Tx): Promise<AddressedAgent[]> {
     return this.repository.addresses(streamId, texts, rig, tx);
   }
+}
+
+/** @param there in the order of their positions */
+function isSame(there: readonly RecordedRig[], rigs: readonly NewRig[]): boolean {
+  return (
+    there.length === rigs.length &&
+    there.every(({ name, prefix, position, suspendedOnStart }, n) => {
+      const rig = rigs[n]!;
+      return position === n && name === rig.name && prefix === rig.prefix && suspendedOnStart === rig.suspendedOnStart;
+    })
+  );
 }
 
 /** Declared prefixes first, then those that rigs had before, then derived ones with the lowest free number. */
