@@ -186,14 +186,16 @@ export class ConfigRepository {
       insert into config_revisions (stream_id, revision, hash, cause, actor, config, origins, answer, warnings, changed, changed_total)
       values (${streamId}, ${row.revision}, ${row.hash}, ${row.cause}, ${row.actor}, ${row.config}, ${row.origins}, ${row.answer},
         ${JSON.stringify(row.warnings)}::jsonb, ${JSON.stringify(row.changed)}::jsonb, ${row.changedTotal})`.execute(tx);
-    await sql`delete from config_revisions where stream_id = ${streamId} and revision <= ${row.revision - KEPT}`.execute(tx);
+    if (row.revision > KEPT)
+      await sql`delete from config_revisions where stream_id = ${streamId} and revision <= ${row.revision - KEPT}`.execute(tx);
   }
 
   /** Makes these the texts of the city: what it has already is not written again, what it names no more goes. */
   async keepTexts(tx: Tx, streamId: number, texts: ReadonlyMap<string, string>): Promise<void> {
     const digests = [...texts.keys()];
-    await sql`delete from config_texts where stream_id = ${streamId} and sha256 <> all (${digests}::text[])`.execute(tx);
-    const { rows } = await sql<{ sha256: string }>`select sha256 from config_texts where stream_id = ${streamId}`.execute(tx);
+    const { rows } = await sql<{ sha256: string }>`
+      with gone as (delete from config_texts where stream_id = ${streamId} and sha256 <> all (${digests}::text[]))
+      select sha256 from config_texts where stream_id = ${streamId}`.execute(tx);
     const known = new Set(rows.map(({ sha256 }) => sha256));
     const added = digests.filter((sha256) => !known.has(sha256));
     if (added.length === 0) return;

@@ -9,6 +9,8 @@ export interface Noted {
   /** 0: nothing yet. */
   readonly revision: number;
   readonly running?: boolean;
+  /** Whether the city runs; null for one that is not registered. */
+  readonly runs: boolean | null;
 }
 
 const among = (name: RawBuilder<unknown>, names: readonly string[] | undefined): RawBuilder<unknown> =>
@@ -51,17 +53,13 @@ export class FollowingRepository {
 
   /** What was followed of a city last, locked; undefined while somebody else has it. */
   async lock(tx: Tx, table: FollowerTable, streamId: number): Promise<Noted | undefined> {
+    const runs = sql`(select running from cities where stream_id = ${streamId}) as runs`;
     const made = await sql<Noted>`
-      insert into ${sql.table(table)} (stream_id) values (${streamId}) on conflict do nothing returning revision`.execute(tx);
+      insert into ${sql.table(table)} (stream_id) values (${streamId}) on conflict do nothing returning revision, ${runs}`.execute(tx);
     if (made.rows.length > 0) return made.rows[0];
-    const { rows } = await sql<Noted>`select * from ${sql.table(table)} where stream_id = ${streamId} for update skip locked`.execute(tx);
+    const { rows } = await sql<Noted>`
+      select f.*, ${runs} from ${sql.table(table)} f where f.stream_id = ${streamId} for update of f skip locked`.execute(tx);
     return rows[0];
-  }
-
-  /** Whether a city runs; undefined for one that is not registered. */
-  async running(tx: Tx, streamId: number): Promise<boolean | undefined> {
-    const { rows } = await sql<{ running: boolean }>`select running from cities where stream_id = ${streamId}`.execute(tx);
-    return rows[0]?.running;
   }
 
   async save(tx: Tx, table: FollowerTable, streamId: number, revision: number): Promise<void> {

@@ -88,8 +88,8 @@ export class Following {
       async (tx) => {
         const noted = await this.repository.lock(tx, table, streamId);
         if (noted === undefined) return false;
-        const running = 'gone' in follower ? await this.repository.running(tx, streamId) : undefined;
-        if ('gone' in follower && running === undefined) {
+        const running = 'gone' in follower ? noted.runs : undefined;
+        if ('gone' in follower && running === null) {
           await this.repository.remove(tx, table, streamId);
           await follower.gone(tx, city);
           return true;
