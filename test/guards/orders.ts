@@ -115,7 +115,7 @@ export const ORDERS: readonly Guard[] = [
   {
     guard: 'Orders of a city that is gone are looked at no more.',
     file: 'src/modules/orchestration/orders/order-sync.ts',
-    find: 'gone: (tx, { streamId }) => this.repository.save(tx, streamId, []),',
+    find: 'gone: (tx, { streamId }) => this.repository.removeOthers(tx, streamId, []),',
     replace: 'gone: () => Promise.resolve(),',
     test: FIRINGS,
     name: 'when the city is gone',

@@ -31,7 +31,6 @@ export class OrderSyncRepository {
     return rows;
   }
 
-  /** These are the orders of the city; what is left of others are their times. */
   async save(tx: Tx, streamId: number, orders: readonly SyncedOrder[]): Promise<void> {
     await sql`
       insert into orders as o (stream_id, scoped_name, name, rig, definition, listens, enabled, present, created_at, next_due_at, look_at, event_cursor)
@@ -41,13 +40,20 @@ export class OrderSyncRepository {
       on conflict (stream_id, scoped_name) do update set name = excluded.name, rig = excluded.rig, definition = excluded.definition,
         listens = excluded.listens, enabled = excluded.enabled, present = true, gone_at = null, next_due_at = excluded.next_due_at,
         look_at = excluded.look_at, event_cursor = excluded.event_cursor`.execute(tx);
-    await sql`
-      update orders set present = false, gone_at = now(), enabled = false, listens = null, look_at = null, next_due_at = null
-      where stream_id = ${streamId} and present and scoped_name <> all(${orders.map((order) => order.scoped_name)}::text[])`.execute(tx);
   }
 
-  /** A city that begins to listen does so from its head on; one that listens already misses nothing. */
-  /** @param historyMs how long what is over is kept; undefined for as long as elsewhere */
+  /** The city has no orders but these: what is left of others are their times. */
+  async removeOthers(tx: Tx, streamId: number, scopedNames: readonly string[]): Promise<void> {
+    await sql`
+      update orders set present = false, gone_at = now(), enabled = false, listens = null, look_at = null, next_due_at = null
+      where stream_id = ${streamId} and present and scoped_name <> all(${[...scopedNames]}::text[])`.execute(tx);
+  }
+
+  /**
+   * A city that begins to listen does so from its head on; one that listens already misses nothing.
+   *
+   * @param historyMs how long what is over is kept; undefined for as long as elsewhere
+   */
   async saveCity(tx: Tx, streamId: number, types: readonly string[], head: number, historyMs: number | undefined): Promise<void> {
     await sql`
       update order_cities set event_types = ${types}::text[], history_ms = ${historyMs ?? null},

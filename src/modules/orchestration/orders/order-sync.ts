@@ -17,19 +17,18 @@ export class OrderSync {
     follow: async (tx, { streamId }, { config, index: head }) => {
       const now = await this.times.now(tx);
       const { orders } = ordersOf(config);
-      const before = await this.repository.orders(
-        tx,
-        streamId,
-        orders.map(({ scopedName }) => scopedName),
-      );
+      const names = new Set(orders.map(({ scopedName }) => scopedName));
+      const before = await this.repository.orders(tx, streamId, [...names]);
       const known = new Map(before.map((row) => [row.scoped_name, row]));
       const rows = orders.map((order) => synced(order, known.get(order.scopedName), head, now));
-      await this.repository.save(tx, streamId, rows);
+      if (before.some(({ present, scoped_name: name }) => present && !names.has(name)))
+        await this.repository.removeOthers(tx, streamId, [...names]);
+      if (rows.length > 0) await this.repository.save(tx, streamId, rows);
       const types = rows.flatMap(({ listens }) => (listens === null ? [] : [listens]));
       const historyMs = durationAt(config, 'beads', 'policies', 'order_tracking', 'delete_after_close');
       await this.repository.saveCity(tx, streamId, [...new Set(types)], head, historyMs);
     },
-    gone: (tx, { streamId }) => this.repository.save(tx, streamId, []),
+    gone: (tx, { streamId }) => this.repository.removeOthers(tx, streamId, []),
   };
 
   constructor(
