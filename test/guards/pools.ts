@@ -523,7 +523,7 @@ export const SUPPLY_GUARDS: readonly Guard[] = [
   {
     guard: 'Who cannot ask how many sessions are wanted leaves a patrol to those who may know.',
     file: 'src/modules/runners/pools/pool-pass.service.ts',
-    find: 'if (leaves && overMs >= 0 && current.head === head) return',
+    find: 'if (leaves && overMs >= 0 && current.head === lastHead) return',
     replace: 'if (leaves && overMs < 0 && current.head === -1) return',
     test: POOLS,
     name: 'is met by the worker that has heard it',

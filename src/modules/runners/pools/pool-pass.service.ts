@@ -85,18 +85,18 @@ export class PoolPass {
     const { tx } = changes;
     const config = known?.config;
     if (!(await this.repository.tryLock(tx, city.streamId))) return { decisions: [], againMs: this.betweenMs };
-    const { sinceMs, overMs, head, nextAt: before } = await this.repository.lastPass(tx, city.streamId);
-    if (sinceMs < this.betweenMs) return { decisions: [], againMs: this.betweenMs - sinceMs };
-    const now = await this.repository.now(tx);
     // What the city is may have changed while its lock was waited for.
-    const current = await this.repository.city(city.streamId, tx);
-    if (current === undefined || current.is !== city.is) return { decisions: [], againMs: 0 };
+    const look = await this.repository.look(tx, city.streamId);
+    if (look === undefined) return { decisions: [], againMs: 0 };
+    const { city: current, now, sinceMs, overMs, lastHead, nextAt: before } = look;
+    if (sinceMs < this.betweenMs) return { decisions: [], againMs: this.betweenMs - sinceMs };
+    if (current.is !== city.is) return { decisions: [], againMs: 0 };
     // So may what it runs: with an older revision `passed` would say that the head with the newer one was looked at, too.
     const isCurrent = (): Promise<boolean> => this.#isCurrent(tx, city, known);
     if (!(await isCurrent())) return { decisions: [], againMs: 0 };
     // Another worker may have heard what this one cannot ask: a look that only the time calls for is left to it for as long as one would be waited for here.
     const leaves = overMs < this.scales.limitMs && [...scale.values()].includes(undefined);
-    if (leaves && overMs >= 0 && current.head === head) return { decisions: [], againMs: this.betweenMs };
+    if (leaves && overMs >= 0 && current.head === lastHead) return { decisions: [], againMs: this.betweenMs };
     const facts = await this.#facts(tx, city, config, scale, now);
     const { decisions, nextAt } = poolPlan(facts);
     const planned = new Map(facts.sessions.map((session) => [session.pk, session]));

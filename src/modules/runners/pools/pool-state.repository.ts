@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { sql, type Kysely } from 'kysely';
-import { Db, type Database } from '../../../platform/database/database.js';
-import { databaseTime } from '../../../platform/database/clock.js';
+import { sql } from 'kysely';
+import { Db } from '../../../platform/database/database.js';
 import type { Tx } from '../../../platform/database/transactions.js';
 import { isWaitIn } from './wait-delivery.repository.js';
 import type { SessionRow } from '../../sessions/session-store/session-row.js';
@@ -17,6 +16,21 @@ export interface PoolCity {
   readonly is: 'running' | 'stopped' | 'gone';
   /** The position of its event log. */
   readonly head: number;
+}
+
+/** A city and the last look at it. */
+export interface PoolLook {
+  readonly city: PoolCity;
+  /** Milliseconds since 1970, by the clock of the database. */
+  readonly now: number;
+  /** Milliseconds since the last look; Infinity for the first time. */
+  readonly sinceMs: number;
+  /** The position of the event log as it was then. */
+  readonly lastHead: number | undefined;
+  /** The time of the next look, as `passed` compares it. */
+  readonly nextAt: string | null;
+  /** Milliseconds for which that has been over; Infinity without one. */
+  readonly overMs: number;
 }
 
 export type PoolRow = Pick<
@@ -122,9 +136,9 @@ export class PoolStateRepository {
     return rows;
   }
 
-  async city(streamId: number, db: Kysely<Database> = this.db): Promise<PoolCity | undefined> {
+  async city(streamId: number): Promise<PoolCity | undefined> {
     const { rows } = await sql<PoolCity>`
-      select ${CITY} from event_streams e left join cities c on c.stream_id = e.id where e.id = ${streamId}`.execute(db);
+      select ${CITY} from event_streams e left join cities c on c.stream_id = e.id where e.id = ${streamId}`.execute(this.db);
     return rows[0];
   }
 
@@ -142,20 +156,19 @@ export class PoolStateRepository {
     return rows[0]!.ok;
   }
 
-  /**
-   * The last look at a city: milliseconds since then, Infinity for the first time, and the head as it was; the time of the next as `passed` compares it, and
-   * for how long that has been over, Infinity without one.
-   */
-  async lastPass(
-    tx: Tx,
-    streamId: number,
-  ): Promise<{ readonly sinceMs: number; readonly head: number | undefined; readonly overMs: number; readonly nextAt: string | null }> {
-    const { rows } = await sql<{ ms: number | null; head: number; over: number | null; nextAt: string | null }>`
-      select case when passed_at > '-infinity' then extract(epoch from clock_timestamp() - passed_at) * 1000 end as ms, head,
-        extract(epoch from clock_timestamp() - next_at) * 1000 as over, next_at::text as "nextAt"
-      from city_pools where stream_id = ${streamId}`.execute(tx);
-    const after = (ms: number | null | undefined): number => Number(ms ?? Infinity);
-    return { sinceMs: after(rows[0]?.ms), head: rows[0]?.head, overMs: after(rows[0]?.over), nextAt: rows[0]?.nextAt ?? null };
+  /** To be asked behind the lock of the city. Undefined where there never was one. */
+  async look(tx: Tx, streamId: number): Promise<PoolLook | undefined> {
+    const { rows } = await sql<
+      PoolCity & Pick<PoolLook, 'nextAt'> & { now: Date; lastHead: number | null; ms: number | null; over: number | null }
+    >`
+      select ${CITY}, t.now, p.head as "lastHead", p.next_at::text as "nextAt",
+        case when p.passed_at > '-infinity' then extract(epoch from t.now - p.passed_at) * 1000 end as ms, extract(epoch from t.now - p.next_at) * 1000 as over
+      from (select clock_timestamp() as now) t, event_streams e left join cities c on c.stream_id = e.id left join city_pools p on p.stream_id = e.id
+      where e.id = ${streamId}`.execute(tx);
+    const row = rows[0];
+    if (row === undefined) return undefined;
+    const { now, lastHead, nextAt, ms, over, ...city } = row;
+    return { city, now: now.getTime(), lastHead: lastHead ?? undefined, nextAt, sinceMs: ms ?? Infinity, overMs: over ?? Infinity };
   }
 
   /** Notes a look. `before` is the time of the next as the look began: an earlier one that `lookAgain` has set meanwhile stays. */
@@ -180,10 +193,6 @@ export class PoolStateRepository {
       update city_pools set next_at = case when next_at <= clock_timestamp() then clock_timestamp()
         else least(next_at, clock_timestamp() + ${ms}::float8 * interval '1 millisecond') end
       where stream_id = ${streamId}`.execute(this.db);
-  }
-
-  async now(db: Kysely<Database> = this.db): Promise<number> {
-    return (await databaseTime(db)).getTime();
   }
 
   /** Everything of the city that is not closed, by pk. A wait is that of the session it was registered for, and of no other which has its name then. */
