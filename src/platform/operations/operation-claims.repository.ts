@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { Database } from '../database/database.js';
-import type { Tx } from '../database/transactions.js';
 import { after, CITY, TRACE, WAITING } from './operations.repository.js';
 
 /** A claimed row, as the claim left it. Times are relative, by the database's clock. */
@@ -88,11 +87,15 @@ const cities = (where: RawBuilder<unknown>): RawBuilder<unknown> => sql`
   select n.city from walk w cross join lateral (
     select ${CITY} as city from operations o where ${WAITING} and ${where} and ${CITY} > w.city order by 1 limit 1) n`;
 
-/** Claims the operation that a worker takes next: one that waits, one that has lost its worker, or one past its deadline. */
+/** Claims the operation that a worker takes next: one that waits, one that has lost its worker, or one past its deadline. A claim is one statement, and needs no transaction around it. */
 @Injectable()
 export class OperationClaimsRepository {
   /** Takes the oldest due operation of the next city by name after `after`, beginning again at the first; no city of `skip`. */
-  async claimNext(tx: Tx, owner: string, { after, skip, leaseMs, pickupMs, deadlines }: NextChoice): Promise<ClaimedRow | undefined> {
+  async claimNext(
+    db: Kysely<Database>,
+    owner: string,
+    { after, skip, leaseMs, pickupMs, deadlines }: NextChoice,
+  ): Promise<ClaimedRow | undefined> {
     const { rows } = await sql<StoredRow>`
       with later as (with recursive walk as (${cities(sql`${CITY} > ${after}`)}) select city from walk),
       earlier as (with recursive walk as (${cities(sql`${CITY} <= ${after}`)}) select city from walk),
@@ -104,16 +107,16 @@ export class OperationClaimsRepository {
         where c.city <> all(${[...skip]}::text[]) limit 1
       )
       update operations o set ${claimSet(owner, leaseMs)}, ${deadlineFrom(deadlines)} from next where o.id = next.id
-      returning ${CLAIMED}, true as waited`.execute(tx);
+      returning ${CLAIMED}, true as waited`.execute(db);
     return rows.map(claimedRow)[0];
   }
 
   /** Takes the operation that has been without a worker for longest; of no city of `skip`. */
-  async claimLost(tx: Tx, owner: string, { skip, leaseMs, kinds }: LostChoice): Promise<ClaimedRow | undefined> {
+  async claimLost(db: Kysely<Database>, owner: string, { skip, leaseMs, kinds }: LostChoice): Promise<ClaimedRow | undefined> {
     const { rows } = await sql<StoredRow>`
       update operations o set ${claimSet(owner, leaseMs)} where o.id = (
         select o.id from operations o where ${LOST} and ${known(kinds)} and ${CITY} <> all(${[...skip]}::text[])
-        order by o.lease_until limit 1 for update skip locked) returning ${CLAIMED}, false as waited`.execute(tx);
+        order by o.lease_until limit 1 for update skip locked) returning ${CLAIMED}, false as waited`.execute(db);
     return rows.map(claimedRow)[0];
   }
 
@@ -121,13 +124,13 @@ export class OperationClaimsRepository {
    * Takes up to `limit` operations that are past their deadline, to end them. Operations of kinds that this process does not know are left for a minute to
    * processes that know what else ends with them.
    */
-  async claimExpired(tx: Tx, owner: string, { limit, leaseMs, kinds }: ExpiredChoice): Promise<ClaimedRow[]> {
+  async claimExpired(db: Kysely<Database>, owner: string, { limit, leaseMs, kinds }: ExpiredChoice): Promise<ClaimedRow[]> {
     const { rows } = await sql<StoredRow>`
       update operations o set ${claimSet(owner, leaseMs)} from (
         select o.id, ${WAITING} as waited from operations o where ${expired(leaseMs)}
           and (${known(kinds)} or o.deadline_at <= statement_timestamp() - interval '1 minute')
         order by o.deadline_at limit ${limit} for update skip locked) late
-      where o.id = late.id returning ${CLAIMED}, late.waited`.execute(tx);
+      where o.id = late.id returning ${CLAIMED}, late.waited`.execute(db);
     return rows.map(claimedRow);
   }
 

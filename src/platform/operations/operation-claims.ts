@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { AppConfig } from '../config/config.js';
-import { Transactions } from '../database/transactions.js';
+import { Db } from '../database/database.js';
 import { OperationRegistry } from './registry.js';
 import { OperationClaimsRepository, type ClaimedRow } from './operation-claims.repository.js';
 import { Shares } from '../turns/shares.js';
@@ -27,7 +27,7 @@ export class OperationClaims {
     private readonly config: AppConfig,
     private readonly repository: OperationClaimsRepository,
     private readonly registry: OperationRegistry,
-    private readonly transactions: Transactions,
+    private readonly db: Db,
     private readonly timings: OperationTimings,
   ) {
     const { concurrency: places, perCity } = timings;
@@ -49,14 +49,12 @@ export class OperationClaims {
   lost(): Promise<Taken | undefined> {
     const { leaseMs } = this.timings;
     const { kinds } = this.registry;
-    return this.#inTurn(() =>
-      this.transactions.run((tx) => this.repository.claimLost(tx, this.config.processId, { skip: this.#shares.full, leaseMs, kinds })),
-    );
+    return this.#inTurn(() => this.repository.claimLost(this.db, this.config.processId, { skip: this.#shares.full, leaseMs, kinds }));
   }
 
   #waiting(skip: readonly string[], pickupMs: number): Promise<ClaimedRow | undefined> {
     const choice = { after: this.#last, skip, leaseMs: this.timings.leaseMs, pickupMs, deadlines: this.registry.deadlines };
-    return this.transactions.run((tx) => this.repository.claimNext(tx, this.config.processId, choice));
+    return this.repository.claimNext(this.db, this.config.processId, choice);
   }
 
   /** Makes one choice at a time: each has to count the places that the choice before it has taken. */

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { AppConfig } from '../config/config.js';
 import { Db } from '../database/database.js';
-import { Transactions } from '../database/transactions.js';
 import { Failpoints } from '../failpoints/failpoints.js';
 import { AppLogger } from '../logging/logger.js';
 import { Outage } from '../logging/outage.js';
@@ -33,7 +32,6 @@ export class OperationSweeper {
     private readonly config: AppConfig,
     private readonly db: Db,
     private readonly repository: OperationClaimsRepository,
-    private readonly transactions: Transactions,
     private readonly runner: OperationRunner,
     private readonly registry: OperationRegistry,
     private readonly failpoints: Failpoints,
@@ -60,7 +58,7 @@ export class OperationSweeper {
     if (!(await preparing(() => this.repository.anyDue(this.db, this.timings)))) return false;
     await this.failpoints.hit('sweeper.before_redispatch');
     const limit = Math.max(0, EXPIRED_AT_ONCE - this.#taken);
-    const rows = await this.transactions.run((tx) => this.repository.claimExpired(tx, this.config.processId, { limit, leaseMs, kinds }));
+    const rows = await this.repository.claimExpired(this.db, this.config.processId, { limit, leaseMs, kinds });
     for (const row of rows) void this.#take(row);
     await this.runner.fill();
     return rows.length >= limit;

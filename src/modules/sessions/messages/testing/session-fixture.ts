@@ -274,7 +274,7 @@ function processOn(
   const timings = new OperationTimings();
   const endings = new OperationEndings(operationRows, transactions, eventLog, failpoints, log, counts);
   const claimRows = new OperationClaimsRepository();
-  const claims = new OperationClaims(config, claimRows, registry, transactions, timings);
+  const claims = new OperationClaims(config, claimRows, registry, db, timings);
   const runner = new OperationRunner(claims, operationRows, registry, endings, transactions, failpoints, timings, log);
   return {
     sessions,
@@ -285,7 +285,7 @@ function processOn(
     interactions,
     responses: new ResponsesService(db, resolver, sessions, interactions, questions, idempotency, eventLog),
     reconciler,
-    sweeper: new OperationSweeper(config, db, claimRows, transactions, runner, registry, failpoints, timings, log),
+    sweeper: new OperationSweeper(config, db, claimRows, runner, registry, failpoints, timings, log),
     operations,
     signalled,
   };
