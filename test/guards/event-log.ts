@@ -275,6 +275,27 @@ export const EVENT_LOG_GUARDS: readonly Guard[] = [
     name: 'serves cities in turn',
   },
   {
+    guard: 'A process with a free place puts no job into the queue.',
+    file: 'src/platform/operations/dispatcher.ts',
+    find: 'if (this.#local !== undefined && this.#local.free > 0) return',
+    replace: 'if (this.#local !== undefined && this.#local.free < 0) return',
+    test: 'src/platform/operations/dispatcher.spec.ts',
+  },
+  {
+    guard: 'What runs in the process that accepted it is on behalf of no request.',
+    file: 'src/platform/operations/dispatcher.ts',
+    find: 'this.#outside(() => this.#local!.deliver())',
+    replace: '(() => this.#local!.deliver())()',
+    test: 'src/platform/operations/dispatcher.spec.ts',
+  },
+  {
+    guard: 'A process whose places are taken leaves an operation to the queue.',
+    file: 'src/platform/operations/dispatcher.ts',
+    find: 'if (this.#local !== undefined && this.#local.free > 0) return',
+    replace: 'if (this.#local !== undefined && this.#local.free >= 0) return',
+    test: 'src/platform/operations/dispatcher.spec.ts',
+  },
+  {
     guard: 'The sweeper finds what the queue does not bring.',
     file: 'src/platform/operations/sweeper.ts',
     find: 'await this.runner.fill();',

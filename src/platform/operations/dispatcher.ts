@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { Injectable } from '@nestjs/common';
 import { Failpoints } from '../failpoints/failpoints.js';
 import { Lifecycle } from '../health/lifecycle.js';
@@ -5,13 +6,24 @@ import { Metrics } from '../health/metrics.js';
 import { AppLogger } from '../logging/logger.js';
 import { JobQueue } from '../queue/job-queue.js';
 
+/** Runs operations in this process, in a place for each. */
+export interface LocalRunner {
+  /** How many more operations may be taken now. */
+  readonly free: number;
+  /** Takes a place and runs what waits. Never throws. */
+  deliver(): Promise<void>;
+}
+
 /**
- * Tells the queue about accepted operations after their commit. Nobody waits for it: a failure costs the second
- * or two until a sweeper finds the operation in the database.
+ * Says after the commit that an operation waits: to the runner of this process while that has a free place, else to the queue, which has the
+ * workers. Nobody waits for it: a failure costs the second or two until a sweeper finds the operation in the database.
  */
 @Injectable()
 export class OperationDispatcher {
   readonly #inFlight = new Set<Promise<void>>();
+  #local: LocalRunner | undefined;
+  /** Runs something outside of the request that has accepted it: what an operation writes belongs to no record of a request. */
+  readonly #outside = AsyncLocalStorage.snapshot();
   readonly #failures;
 
   constructor(
@@ -28,7 +40,13 @@ export class OperationDispatcher {
     lifecycle.onStop('worker', 'operation dispatch', async () => void (await Promise.all(this.#inFlight)));
   }
 
+  /** From now on this process runs operations itself: a job that comes back to it would cost both ways through the queue. */
+  serveWith(runner: LocalRunner): void {
+    this.#local = runner;
+  }
+
   dispatch(kind: string, id: string): void {
+    if (this.#local !== undefined && this.#local.free > 0) return void this.#outside(() => this.#local!.deliver());
     const work = this.#dispatch(kind, id).finally(() => this.#inFlight.delete(work));
     this.#inFlight.add(work);
   }

@@ -1,6 +1,7 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Lifecycle } from '../health/lifecycle.js';
 import { JobWorker } from '../queue/job-worker.js';
+import { OperationDispatcher } from './dispatcher.js';
 import { OperationRegistry } from './registry.js';
 import { OperationRunner } from './runner.js';
 import { OperationSweeper } from './sweeper.js';
@@ -12,6 +13,7 @@ export class OperationWorker implements OnApplicationBootstrap {
   constructor(
     private readonly registry: OperationRegistry,
     private readonly jobs: JobWorker,
+    private readonly dispatcher: OperationDispatcher,
     private readonly runner: OperationRunner,
     private readonly sweeper: OperationSweeper,
     private readonly timings: OperationTimings,
@@ -23,6 +25,7 @@ export class OperationWorker implements OnApplicationBootstrap {
     this.registry.requireComplete();
     this.lifecycle.onStop('worker', 'operations', () => this.stop());
     this.jobs.start(this.timings.concurrency, () => this.runner.deliver());
+    this.dispatcher.serveWith(this.runner);
     this.sweeper.start();
   }
 

@@ -10,6 +10,6 @@ import { DeclaredKinds, OperationRegistry } from './registry.js';
 @Module({
   imports: [QueueModule],
   providers: [Operations, OperationMetrics, OperationDispatcher, OperationsRepository, OperationRegistry, DeclaredKinds],
-  exports: [Operations, OperationMetrics, OperationsRepository, OperationRegistry],
+  exports: [Operations, OperationMetrics, OperationDispatcher, OperationsRepository, OperationRegistry],
 })
 export class OperationsModule {}
