@@ -74,7 +74,7 @@ describe('a sandbox without a network', () => {
   ])('%s: it %s', async (says, _, expected) => {
     await writeFile(path.join(root, 'bwrap'), FAKE, { mode: 0o755 });
     await writeFile(path.join(root, 'says'), says);
-    const fake = await Bubblewrap.tryOn(LIMITS, path.join(root, 'own'), path.join(root, 'bwrap'));
+    const fake = await Bubblewrap.tryOn(LIMITS, shared, path.join(root, 'bwrap'));
     const look = fake.noNetwork().then((made) => made !== undefined);
     if (expected === undefined) await expect(look).rejects.toThrow();
     else expect(await look).toBe(expected);
@@ -88,7 +88,7 @@ describe('a sandbox within another one', () => {
   async function on(says: string): Promise<Bubblewrap> {
     const runs = 'while [ "$1" != -- ]; do shift; done; shift; exec "$@"\n';
     await writeFile(path.join(root, 'bwrap'), `#!/bin/sh\ncase "$*" in *"$0"*) ${says};; esac\n${runs}`, { mode: 0o755 });
-    return Bubblewrap.tryOn(LIMITS, path.join(root, 'own'), path.join(root, 'bwrap'));
+    return Bubblewrap.tryOn(LIMITS, shared, path.join(root, 'bwrap'));
   }
 
   // Guard: a shortage of the moment at which a service starts has no program begin beside a running one without it.
@@ -105,7 +105,7 @@ describe('a sandbox within another one', () => {
   async function on(says: string): Promise<Bubblewrap> {
     const runs = 'while [ "$1" != -- ]; do shift; done; shift; exec "$@"\n';
     await writeFile(path.join(root, 'bwrap'), `#!/bin/sh\ncase "$*" in */proc/sys*) ${says};; esac\n${runs}`, { mode: 0o755 });
-    return Bubblewrap.tryOn(LIMITS, path.join(root, 'own'), path.join(root, 'bwrap'));
+    return Bubblewrap.tryOn(LIMITS, shared, path.join(root, 'bwrap'));
   }
 
   it('stay open, which is said, where the host does not let them be covered', async () => {

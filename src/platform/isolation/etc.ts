@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { cp, lstat, mkdir, readdir, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { lstatSync, readdirSync } from 'node:fs';
+import { cp, mkdir, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { homedir, userInfo } from 'node:os';
 import path from 'node:path';
 
@@ -21,7 +22,7 @@ const LIVE = ['resolv.conf', 'hosts'];
  * @returns the arguments of bubblewrap that show it
  */
 export async function etcArguments(directory: string): Promise<string[]> {
-  const names = await inventory();
+  const names = inventory();
   const users = accounts();
   const digest = createHash('sha256')
     .update(JSON.stringify([names, users]))
@@ -56,18 +57,29 @@ async function make(copy: string, users: Readonly<Record<string, string>>): Prom
   }
 }
 
-/** Every file of it, as far as it tells a change. */
-async function inventory(): Promise<string[]> {
+/**
+ * Every file of it, as far as it tells a change. It is looked through at once, when a worker starts: 750 files take 8 to 12 ms so, and 45 to 60 ms
+ * of the processor one by one in other threads.
+ */
+function inventory(): string[] {
   const lines: string[] = [];
   for (const name of SHOWN) {
     const at = `/etc/${name}`;
-    const inside = await readdir(at, { recursive: true }).catch(() => []);
-    for (const file of [at, ...inside.sort().map((one) => path.join(at, one))]) {
-      const found = await lstat(file).catch(() => undefined);
+    for (const file of [at, ...inside(at).map((one) => path.join(at, one))]) {
+      const found = lstatSync(file, { throwIfNoEntry: false });
       if (found !== undefined) lines.push(`${file} ${found.mode} ${found.size} ${found.mtimeMs}`);
     }
   }
   return lines;
+}
+
+/** What lies in a folder, as far as it can be read; nothing lies in a file. */
+function inside(at: string): string[] {
+  try {
+    return readdirSync(at, { recursive: true, encoding: 'utf8' }).sort();
+  } catch {
+    return [];
+  }
 }
 
 /** Many programs want to know whose they are. Nobody else of this host is named. */
