@@ -453,8 +453,8 @@ export const CONFIGURATION: readonly Guard[] = [
   {
     guard: 'A revision writes no row of an agent that is gone.',
     file: 'src/modules/configuration/roster/roster.repository.ts',
-    find: 'where stream_id = ${streamId} and present and name <> all (array',
-    replace: 'where stream_id = ${streamId} and name <> all (array',
+    find: 'where stream_id = ${streamId} and present and name not in',
+    replace: 'where stream_id = ${streamId} and name not in',
     test: 'src/modules/configuration/roster/roster.service.db-spec.ts',
   },
   {
@@ -468,8 +468,8 @@ export const CONFIGURATION: readonly Guard[] = [
   {
     guard: 'A revision that changes no agent writes none.',
     file: 'src/modules/configuration/roster/roster.repository.ts',
-    find: 'where not a.present or (a.base, a.rig, a.kind, a.named) is distinct from',
-    replace: 'where true or (a.base, a.rig, a.kind, a.named) is distinct from',
+    find: 'and (a.base, a.rig, a.kind, a.named) is not distinct from (w.base',
+    replace: 'and false and (a.base, a.rig, a.kind, a.named) is not distinct from (w.base',
     test: 'src/modules/configuration/roster/roster.service.db-spec.ts',
     name: 'writes nothing where rigs and agents are as they were',
   },

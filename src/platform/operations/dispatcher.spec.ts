@@ -10,21 +10,29 @@ import { OperationDispatcher } from './dispatcher.js';
 const failpoints = { hit: async () => undefined } as unknown as Failpoints;
 const log = { debug: () => undefined } as unknown as AppLogger;
 
-/** Jobs that were put into the queue, and on whose behalf the runner of this process was told each time; it has so many free places. */
-async function dispatched(free: number | 'no runner'): Promise<{ queued: number; told: unknown[] }> {
+/** Jobs that were put into the queue, and on whose behalf the runner of this process was told, which then takes this operation. */
+async function dispatched(takes: string, stopping = false): Promise<{ queued: number; told: unknown[] }> {
   const add = jest.fn(async () => undefined);
   const told: unknown[] = [];
-  const lifecycle = { onStop: () => undefined } as unknown as Lifecycle;
+  const begin = async (): Promise<string | undefined> => {
+    told.push(audited());
+    return takes === 'nothing' ? undefined : takes;
+  };
+  const lifecycle = { onStop: () => undefined, stopping } as unknown as Lifecycle;
   const dispatcher = new OperationDispatcher({ add } as unknown as JobQueue, failpoints, log, lifecycle, new Metrics());
-  if (free !== 'no runner') dispatcher.serveWith({ free, deliver: async () => void told.push(audited()) });
+  if (takes !== 'no runner') dispatcher.serveWith({ begin });
   onBehalfOf(new AuditedRequest({ request_id: 'r' } as AuditEntry), () => dispatcher.dispatch('city.create', 'req-1'));
   await new Promise(setImmediate);
   return { queued: add.mock.calls.length, told };
 }
 
-// Guards: a process with a free place puts no job into the queue, and what it runs there is on nobody's behalf.
-it('an operation is run where it was accepted while a place is free there, else it goes into the queue', async () => {
-  expect(await dispatched(1)).toEqual({ queued: 0, told: [undefined] });
-  expect(await dispatched(0)).toEqual({ queued: 1, told: [] });
-  expect(await dispatched('no runner')).toEqual({ queued: 1, told: [] });
+// Guards: what this process takes is in no queue, and on behalf of no request; all else is in the queue.
+it.each([
+  ['req-1', false, { queued: 0, told: [undefined] }],
+  ['req-0', false, { queued: 1, told: [undefined] }],
+  ['nothing', false, { queued: 1, told: [undefined] }],
+  ['no runner', false, { queued: 1, told: [] }],
+  ['req-1', true, { queued: 1, told: [] }],
+])('an operation goes into the queue unless this process takes it: takes %s, stopping %s', async (takes, stopping, expected) => {
+  expect(await dispatched(takes, stopping)).toEqual(expected);
 });

@@ -6,17 +6,15 @@ import { Metrics } from '../health/metrics.js';
 import { AppLogger } from '../logging/logger.js';
 import { JobQueue } from '../queue/job-queue.js';
 
-/** Runs operations in this process, in a place for each. */
+/** Runs operations in this process. */
 export interface LocalRunner {
-  /** How many more operations may be taken now. */
-  readonly free: number;
-  /** Takes a place and runs what waits. Never throws. */
-  deliver(): Promise<void>;
+  /** Takes a free place and runs what waits. Answers at once with the id of the first operation; undefined where it took none. Never throws. */
+  begin(): Promise<string | undefined>;
 }
 
 /**
- * Says after the commit that an operation waits: to the runner of this process while that has a free place, else to the queue, which has the
- * workers. Nobody waits for it: a failure costs the second or two until a sweeper finds the operation in the database.
+ * Says after the commit that an operation waits. The runner of this process takes it where it may; else it goes into the queue, for all workers.
+ * No request waits for that: a failure costs the second or two until a sweeper finds the operation in the database.
  */
 @Injectable()
 export class OperationDispatcher {
@@ -30,7 +28,7 @@ export class OperationDispatcher {
     private readonly queue: JobQueue,
     private readonly failpoints: Failpoints,
     private readonly log: AppLogger,
-    lifecycle: Lifecycle,
+    private readonly lifecycle: Lifecycle,
     metrics: Metrics,
   ) {
     this.#failures = metrics.counter({
@@ -40,19 +38,20 @@ export class OperationDispatcher {
     lifecycle.onStop('worker', 'operation dispatch', async () => void (await Promise.all(this.#inFlight)));
   }
 
-  /** From now on this process runs operations itself: a job that comes back to it would cost both ways through the queue. */
+  /** From now on this process takes operations itself: a job for one that it would take anyway costs both ways through the queue. */
   serveWith(runner: LocalRunner): void {
     this.#local = runner;
   }
 
   dispatch(kind: string, id: string): void {
-    if (this.#local !== undefined && this.#local.free > 0) return void this.#outside(() => this.#local!.deliver());
-    const work = this.#dispatch(kind, id).finally(() => this.#inFlight.delete(work));
+    const work = this.#outside(() => this.#dispatch(kind, id)).finally(() => this.#inFlight.delete(work));
     this.#inFlight.add(work);
   }
 
   async #dispatch(kind: string, id: string): Promise<void> {
     try {
+      // A process that stops would put back what it takes: others may have it.
+      if (!this.lifecycle.stopping && (await this.#local?.begin()) === id) return;
       await this.failpoints.hit('queue.before_enqueue');
       await this.queue.add(kind, id);
       await this.failpoints.hit('queue.after_enqueue');

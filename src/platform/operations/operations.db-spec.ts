@@ -170,6 +170,30 @@ describe.each(['redis', 'postgres'] as const)('operations over a queue on %s', (
     await eventually(async () => (await terminals()).filter((t) => ids.includes(t.request_id)).length === 20);
   });
 
+  // Guard: what a worker has accepted and may not take is for others.
+  it('runs what it has accepted itself, and gives to the queue what its city has no place for', async () => {
+    const worker = await start('w1', QUEUE_ONLY);
+    let queued = 0;
+    worker.failpoints.arm('queue.before_enqueue', () => void queued++);
+    let free = (): void => undefined;
+    const slow = new Promise<void>((resolve) => (free = resolve));
+    run = async (_operation, _context, by) => {
+      await slow;
+      return ok(by);
+    };
+    await sql`insert into event_streams (name) values ('own') on conflict do nothing`.execute(api.db);
+    const ids: string[] = [];
+    for (let n = 1; n <= 5; n++) {
+      const asked = { target: `own-${n}`, stream: 'own', input: { n: 1 }, eventCursor: 'c:1' };
+      ids.push((await worker.transactions.run((tx) => worker.operations.accept(tx, Work, asked))).requestId);
+      await eventually(() => runs.length === Math.min(n, 4));
+    }
+    await eventually(() => queued > 0);
+    expect(runs).toHaveLength(4);
+    free();
+    for (const id of ids) expect((await ended(id)).payload).toMatchObject({ by: 'w1' });
+  });
+
   it('shares a burst between two workers, each operation ending once', async () => {
     await Promise.all([start('w1'), start('w2')]);
     run = async (_operation, _context, by) => {

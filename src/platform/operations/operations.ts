@@ -44,7 +44,7 @@ export type ExternalOutcome = (
 
 /**
  * The accepting half of the operations room. What is accepted in a committed transaction ends with exactly one
- * terminal event, whatever is killed: the row is the truth, the queue only makes it fast.
+ * terminal event, whatever is killed: the row is the truth. The process that accepted it runs it where it may, and the queue has the other workers do it.
  */
 @Injectable()
 export class Operations {

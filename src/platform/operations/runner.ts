@@ -19,7 +19,7 @@ import { OperationTimings } from './timings.js';
 type Attempt = { readonly outcome: OperationOutcome } | { readonly error: unknown };
 
 /**
- * Runs operations in the places of this process. A job of the queue only says that something waits. The claim decides which operation is run, and the
+ * Runs operations in the places of this process. A job of the queue, or who has accepted an operation here, only says that something waits. The claim decides which operation is run, and the
  * fence decides again at its end.
  */
 @Injectable()
@@ -44,6 +44,19 @@ export class OperationRunner {
   /** How many more operations may be taken now. */
   get free(): number {
     return this.#stopping ? 0 : this.#places.free;
+  }
+
+  /**
+   * Takes a free place and what waits, and runs operations there until none waits. Answers at once with the id of the first; undefined where no place
+   * is free or nothing may be taken here, such as of a city that has its share. Never throws.
+   */
+  async begin(): Promise<string | undefined> {
+    if (this.free === 0) return undefined;
+    const leave = this.#places.take();
+    const first = await preparing(() => this.#take());
+    if (first === undefined) leave();
+    else void preparing(() => this.#serve(leave, first));
+    return first?.row.id;
   }
 
   /** Handles a job of the queue: takes a place and runs operations there until none waits. Never throws. */

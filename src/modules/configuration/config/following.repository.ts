@@ -51,7 +51,10 @@ export class FollowingRepository {
     return rows;
   }
 
-  /** What was followed of a city last, locked; undefined while somebody else has it. */
+  /**
+   * What was followed of a city last, locked; undefined while somebody else has it. Whether it runs is as of the beginning of a statement: what
+   * changes that moves the log of the city, and a turn after it finds the difference.
+   */
   async lock(tx: Tx, table: FollowerTable, streamId: number): Promise<Noted | undefined> {
     const runs = sql`(select running from cities where stream_id = ${streamId}) as runs`;
     const made = await sql<Noted>`

@@ -145,19 +145,21 @@ export class RosterRepository {
         suspended_on_start = excluded.suspended_on_start`.execute(tx);
   }
 
-  /** Makes these the agents of the city; as `replaceRigs`. Those that are as they were are not written again. */
+  /** Makes these the agents of the city; as `replaceRigs`. Those that are as they were are neither written nor locked. */
   async replaceAgents(tx: Tx, streamId: number, agents: readonly RosterAgent[]): Promise<void> {
+    // `not in` looks the names up in a table of hashes; `<> all` of an array goes through it for each agent: 0.9 s in place of 35 ms for 10,000.
     await sql`
       with wanted as materialized (
         select * from jsonb_to_recordset(${JSON.stringify(agents)}::jsonb) as a (name text, base text, rig text, kind text, named boolean)),
       gone as (
         update agents set present = false, suspended = null
-        where stream_id = ${streamId} and present and name <> all (array(select name from wanted)))
-      insert into agents as a (stream_id, name, base, rig, kind, named)
+        where stream_id = ${streamId} and present and name not in (select name from wanted))
+      insert into agents (stream_id, name, base, rig, kind, named)
       select ${streamId}, w.name, w.base, w.rig, w.kind, w.named from wanted w
-      on conflict (stream_id, name) do update
-        set base = excluded.base, rig = excluded.rig, kind = excluded.kind, named = excluded.named, present = true
-        where not a.present or (a.base, a.rig, a.kind, a.named) is distinct from (excluded.base, excluded.rig, excluded.kind, excluded.named)`.execute(
+      where not exists (
+        select from agents a where a.stream_id = ${streamId} and a.name = w.name and a.present
+          and (a.base, a.rig, a.kind, a.named) is not distinct from (w.base, w.rig, w.kind, w.named))
+      on conflict (stream_id, name) do update set base = excluded.base, rig = excluded.rig, kind = excluded.kind, named = excluded.named, present = true`.execute(
       tx,
     );
   }

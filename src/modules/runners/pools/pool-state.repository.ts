@@ -156,7 +156,7 @@ export class PoolStateRepository {
     return rows[0]!.ok;
   }
 
-  /** To be asked behind the lock of the city. Undefined where there never was one. */
+  /** To be asked behind the lock of the city. Undefined where no city of this stream ever was. */
   async look(tx: Tx, streamId: number): Promise<PoolLook | undefined> {
     const { rows } = await sql<
       PoolCity & Pick<PoolLook, 'nextAt'> & { now: Date; lastHead: number | null; ms: number | null; over: number | null }
