@@ -285,9 +285,8 @@ export const EVENT_LOG_GUARDS: readonly Guard[] = [
     guard: 'What the accepting process does not take is put into the queue.',
     file: 'src/platform/operations/dispatcher.ts',
     find: '(await this.#local?.begin()) === id) return;',
-    replace: 'this.#local !== undefined && (await this.#local.begin()) !== id) return;',
-    test: OPERATIONS,
-    name: 'runs what it has accepted itself',
+    replace: '(await this.#local?.begin(), this.#local !== undefined)) return;',
+    test: 'src/platform/operations/dispatcher.spec.ts',
   },
   {
     guard: 'A process that stops takes nothing of what it accepts.',
