@@ -678,6 +678,13 @@ export const DEPLOYMENT: readonly Guard[] = [
     name: 'takes none that is not',
   },
   {
+    guard: 'A page that a hint names has the heading that it names.',
+    file: 'src/cli/doctor/server-checks.ts',
+    find: 'cluster.md#give-the-database-a-password',
+    replace: 'cluster.md#give-the-database-its-password',
+    test: 'scripts/guide/links.spec.ts',
+  },
+  {
     guard: 'A client on an old Node trusts the authority of a context.',
     file: 'bin/svc.js',
     find: ' || ofContext());',
