@@ -128,7 +128,7 @@ describe('the README and the guide', () => {
 
   it('say why where a block cannot be run here', () => {
     expect(blocks.flatMap(({ file, notRun }) => (notRun === undefined ? [] : `${file}: ${notRun}`))).toEqual([
-      'README.md: it tells what is wrong on another machine',
+      'docs/how-to/svc.md: it tells what is wrong on another machine',
       'docs/how-to/services.md: a service is there a moment after the reload',
       'docs/how-to/custom-agent.md: it tells what is wrong on another machine',
       'docs/how-to/private-git.md: it starts another server',
