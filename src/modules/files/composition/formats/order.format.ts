@@ -22,7 +22,7 @@ const order = table({
   scope: key(oneOf('city', 'rig'), 'Of a pack: once in the city, or once in each rig that has the pack.'),
   trigger: key(trigger, 'What fires it.'),
   gate: former(trigger, 'trigger'),
-  interval: key(time, 'For `cooldown`: so long after the last firing. For `condition`: how often `check` is run.'),
+  interval: key(time, 'For `cooldown`: so long after the last firing began. For `condition`: how often `check` is run.'),
   schedule: key(schedule, 'For `cron`: minute, hour, day of the month, month, day of the week. Both days have to fit.'),
   tz: key(zone, 'Clock of the schedule. Without it `workspace.timezone`, else UTC.'),
   check: key(filled, 'For `condition`: line of shell whose exit 0 fires the order.'),
