@@ -28,7 +28,7 @@ export const KNOWN: readonly Known[] = [
   ...nulls('src/modules/sessions/rigs/rig-provisions.repository.ts', ['prefix', 'defaultBranch'], 'A rig that is made has them.'),
   ...nulls('src/modules/orchestration/runs/limits/limits.repository.ts', ['limit_ms'], 'What is due has a limit.'),
   {
-    file: 'src/platform/database/due-looks.ts',
+    file: 'src/platform/database/due-poller.ts',
     fault: 'cannot be read: this.#statement',
     why: 'It asks whatever the rooms of a process want to know: harness.e2e-spec.ts has a worker ask it.',
   },

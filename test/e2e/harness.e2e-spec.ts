@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { DueLooks, startStack, QUEUES } from '../support/app.js';
+import { DuePoller, startStack, QUEUES } from '../support/app.js';
 import { api } from '../support/http.js';
 import { openStream } from '../support/sse.js';
 
@@ -24,7 +24,7 @@ describe.each(QUEUES)('two apis and a worker on %s', (queue) => {
       }
       expect((await a!.get('/v0/city/harness')).status).toBe(404);
       // It is one statement of all rooms: where one of them is wrong, everybody looks by himself.
-      expect(await stack.apps.at(-1)!.app.get(DueLooks, { strict: false }).ask()).toBeInstanceOf(Set);
+      expect(await stack.apps.at(-1)!.app.get(DuePoller, { strict: false }).ask()).toBeInstanceOf(Set);
       await feed.close();
     } finally {
       await stack.stop();

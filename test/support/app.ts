@@ -12,7 +12,7 @@ import { KEEPER } from './kept-connections.js';
 import { place } from './scratch-database.js';
 import { eventually } from './sse.js';
 
-export { DueLooks } from '../../src/platform/database/due-looks.js';
+export { DuePoller } from '../../src/platform/database/due-poller.js';
 
 /** Eight times as long as in production: of a machine that has other things to do, an edit may take that. */
 const PATIENT_EDITS: EditLimits = { holdS: 240, waitMs: 40_000, safeMs: 120_000 };

@@ -4,7 +4,7 @@ import { Failpoints } from '../failpoints/failpoints.js';
 import { Metrics } from '../health/metrics.js';
 import { Lifecycle } from '../health/lifecycle.js';
 import { Readiness } from '../health/readiness.js';
-import { DueLooks } from './due-looks.js';
+import { DuePoller } from './due-poller.js';
 import { createDb, createPool, Db, PgPool, type PoolOptions } from './database.js';
 import { Transactions } from './transactions.js';
 
@@ -49,9 +49,9 @@ export class DatabaseModule {
         },
         { provide: Failpoints, useValue: options.failpoints ?? new Failpoints() },
         Transactions,
-        DueLooks,
+        DuePoller,
       ],
-      exports: [PgPool, Db, Failpoints, Transactions, DueLooks],
+      exports: [PgPool, Db, Failpoints, Transactions, DuePoller],
     };
   }
 }

@@ -8,7 +8,7 @@ const START = '0001-01-01T00:00:00.000Z';
 
 /**
  * Up to when all that is due was found to be of cities that do not run. The next look begins behind it, or each would read all of that
- * again, once a second. In a condition of `DueLooks` it stands as a value, which the driver asks for each time: a moment in UTC, as text.
+ * again, once a second. In a condition of `DuePoller` it stands as a value, which the driver asks for each time: a moment in UTC, as text.
  */
 export class PassedOver {
   #until = START;

@@ -4,7 +4,7 @@ import { cloneDatabase, type TestDatabase } from '../../../../test/support/datab
 import { eventually } from '../../../../test/support/sse.js';
 import type { AppConfig } from '../../../platform/config/config.js';
 import { createDb, createPool, type Db } from '../../../platform/database/database.js';
-import type { DueLooks, DueWork } from '../../../platform/database/due-looks.js';
+import type { DuePoller, DueWork } from '../../../platform/database/due-poller.js';
 import { Transactions } from '../../../platform/database/transactions.js';
 import { EventLog } from '../../../platform/event-log/event-log.js';
 import { MovedStreams } from '../../../platform/event-log/moved.js';
@@ -92,7 +92,7 @@ const initializer = {
 /** A worker's keeper: what it does in one look. */
 function keeper(processId: string, timings: Partial<KeeperTimings> = {}): () => Promise<unknown> {
   let work: DueWork['work'] | undefined;
-  const due = { repeat: (repeated: DueWork) => (work = repeated.work) } as unknown as DueLooks;
+  const due = { repeat: (repeated: DueWork) => (work = repeated.work) } as unknown as DuePoller;
   const bringUp = new CityBringUp(initializer as unknown as CityInitializer, state, undefined as never);
   const log = new AppLogger(createLogger('silent'));
   const config = { processId } as AppConfig;

@@ -1,7 +1,7 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { AppConfig } from '../../../platform/config/config.js';
 import { Db } from '../../../platform/database/database.js';
-import { DueLooks } from '../../../platform/database/due-looks.js';
+import { DuePoller } from '../../../platform/database/due-poller.js';
 import { Transactions, type Tx } from '../../../platform/database/transactions.js';
 import { EventLog } from '../../../platform/event-log/event-log.js';
 import { Lifecycle } from '../../../platform/health/lifecycle.js';
@@ -54,7 +54,7 @@ export class CityKeeper implements OnApplicationBootstrap {
     private readonly transactions: Transactions,
     private readonly eventLog: EventLog,
     private readonly log: AppLogger,
-    private readonly due: DueLooks,
+    private readonly due: DuePoller,
     private readonly timings: KeeperTimings,
     private readonly lifecycle: Lifecycle,
   ) {}

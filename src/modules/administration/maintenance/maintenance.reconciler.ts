@@ -1,5 +1,5 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { DueLooks } from '../../../platform/database/due-looks.js';
+import { DuePoller } from '../../../platform/database/due-poller.js';
 import { eachAlone } from '../../../platform/health/each-alone.js';
 import { Lifecycle } from '../../../platform/health/lifecycle.js';
 import { repeat } from '../../../platform/health/repeat.js';
@@ -31,7 +31,7 @@ export class MaintenanceReconciler implements OnApplicationBootstrap {
     private readonly watch: DiskWatch,
     private readonly store: StoreRepository,
     private readonly tables: StoreLook,
-    private readonly due: DueLooks,
+    private readonly due: DuePoller,
     private readonly lifecycle: Lifecycle,
     private readonly log: AppLogger,
   ) {}

@@ -1,6 +1,6 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { ProblemError } from '../../../contract/problems.js';
-import { DueLooks } from '../../../platform/database/due-looks.js';
+import { DuePoller } from '../../../platform/database/due-poller.js';
 import { Lifecycle } from '../../../platform/health/lifecycle.js';
 import { repeat } from '../../../platform/health/repeat.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
@@ -84,7 +84,7 @@ export class ConfigKeeper implements OnApplicationBootstrap {
     private readonly composer: CityComposer,
     private readonly reloads: ConfigReloadsService,
     private readonly recovery: EditRecovery,
-    private readonly due: DueLooks,
+    private readonly due: DuePoller,
     private readonly log: AppLogger,
     private readonly lifecycle: Lifecycle,
   ) {

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { problem } from '../../../contract/problems.js';
 import { AppConfig } from '../../../platform/config/config.js';
 import { Db } from '../../../platform/database/database.js';
-import type { DueCondition } from '../../../platform/database/due-looks.js';
+import type { DueCondition } from '../../../platform/database/due-poller.js';
 import { PREPARES, Transactions } from '../../../platform/database/transactions.js';
 import { Idempotency, type IdempotencyRef } from '../../../platform/idempotency/idempotency.js';
 import { AppLogger } from '../../../platform/logging/logger.js';

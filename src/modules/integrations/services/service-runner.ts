@@ -1,6 +1,6 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { AppConfig } from '../../../platform/config/config.js';
-import { DueLooks } from '../../../platform/database/due-looks.js';
+import { DuePoller } from '../../../platform/database/due-poller.js';
 import { Transactions, type Tx } from '../../../platform/database/transactions.js';
 import { EventLog } from '../../../platform/event-log/event-log.js';
 import { Lifecycle } from '../../../platform/health/lifecycle.js';
@@ -32,7 +32,7 @@ export class ServiceRunner implements OnApplicationBootstrap {
     private readonly eventLog: EventLog,
     private readonly timings: ServiceTimings,
     private readonly signals: Signals,
-    private readonly due: DueLooks,
+    private readonly due: DuePoller,
     private readonly lifecycle: Lifecycle,
     private readonly log: AppLogger,
   ) {

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql, type Kysely } from 'kysely';
 import { Db, type Database } from '../../../platform/database/database.js';
-import type { DueCondition } from '../../../platform/database/due-looks.js';
+import type { DueCondition } from '../../../platform/database/due-poller.js';
 import { databaseTime } from '../../../platform/database/clock.js';
 import type { Tx } from '../../../platform/database/transactions.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';

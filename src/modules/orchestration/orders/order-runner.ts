@@ -1,7 +1,7 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import type { Gauge } from 'prom-client';
 import { AppConfig } from '../../../platform/config/config.js';
-import { DueLooks } from '../../../platform/database/due-looks.js';
+import { DuePoller } from '../../../platform/database/due-poller.js';
 import { Transactions } from '../../../platform/database/transactions.js';
 import { Failpoints } from '../../../platform/failpoints/failpoints.js';
 import { Lifecycle } from '../../../platform/health/lifecycle.js';
@@ -40,7 +40,7 @@ export class OrderRunner implements OnApplicationBootstrap {
     private readonly transactions: Transactions,
     private readonly timings: LeaseTimings,
     private readonly signals: Signals,
-    private readonly due: DueLooks,
+    private readonly due: DuePoller,
     private readonly lifecycle: Lifecycle,
     private readonly failpoints: Failpoints,
     private readonly log: AppLogger,

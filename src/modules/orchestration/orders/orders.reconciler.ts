@@ -1,5 +1,5 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { DueLooks } from '../../../platform/database/due-looks.js';
+import { DuePoller } from '../../../platform/database/due-poller.js';
 import { Lifecycle } from '../../../platform/health/lifecycle.js';
 import { repeat } from '../../../platform/health/repeat.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
@@ -32,7 +32,7 @@ export class OrdersReconciler implements OnApplicationBootstrap {
     private readonly firings: FiringsRepository,
     private readonly synced: OrderSyncRepository,
     private readonly signals: Signals,
-    private readonly due: DueLooks,
+    private readonly due: DuePoller,
     private readonly lifecycle: Lifecycle,
     private readonly log: AppLogger,
   ) {}

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { eventually } from '../../../../test/support/sse.js';
 import type { AppConfig } from '../../../platform/config/config.js';
-import type { DueLooks } from '../../../platform/database/due-looks.js';
+import type { DuePoller } from '../../../platform/database/due-poller.js';
 import { MovedStreams } from '../../../platform/event-log/moved.js';
 import { Lifecycle } from '../../../platform/health/lifecycle.js';
 import { AppLogger, createLogger } from '../../../platform/logging/logger.js';
@@ -29,7 +29,7 @@ function begun(repository: Partial<PoolStateRepository>): {
   const signals = new Signals(moved, { listen: () => () => undefined } as unknown as HintListener, lifecycle);
   signals.onModuleInit();
   const claims = { renew: () => Promise.resolve() } as unknown as ClaimsOfSessions;
-  const looks = { watch: () => undefined } as unknown as DueLooks;
+  const looks = { watch: () => undefined } as unknown as DuePoller;
   let tell: Parameters<ScaleChecks['onNews']>[0] = () => undefined;
   const scales = { onNews: (told: typeof tell) => (tell = told) } as unknown as ScaleChecks;
   const pools = new PoolsReconciler(

@@ -1,6 +1,6 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { AppConfig } from '../../../platform/config/config.js';
-import { DueLooks } from '../../../platform/database/due-looks.js';
+import { DuePoller } from '../../../platform/database/due-poller.js';
 import { preparing } from '../../../platform/turns/preparing.js';
 import { Lifecycle } from '../../../platform/health/lifecycle.js';
 import { repeat } from '../../../platform/health/repeat.js';
@@ -46,7 +46,7 @@ export class PoolsReconciler implements OnApplicationBootstrap {
     private readonly scales: ScaleChecks,
     private readonly claims: ClaimsOfSessions,
     private readonly signals: Signals,
-    private readonly due: DueLooks,
+    private readonly due: DuePoller,
     private readonly config: AppConfig,
     private readonly log: AppLogger,
     private readonly lifecycle: Lifecycle,

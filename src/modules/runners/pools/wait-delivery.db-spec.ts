@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { ANYBODY } from '../../../contract/principal.js';
 import type { AppConfig } from '../../../platform/config/config.js';
-import type { DueLooks } from '../../../platform/database/due-looks.js';
+import type { DuePoller } from '../../../platform/database/due-poller.js';
 import type { Lifecycle } from '../../../platform/health/lifecycle.js';
 import { AppLogger, createLogger } from '../../../platform/logging/logger.js';
 import type { Tx } from '../../../platform/database/transactions.js';
@@ -409,7 +409,7 @@ it('waits that cannot be told keep no pool standing, and are tried again', async
   const { pass, repository, claims } = fixture.one;
   const waits = { deliver: () => Promise.reject(new Error('it fails')) } as unknown as WaitDelivery;
   const log = new AppLogger(createLogger('silent'));
-  const rest = [{} as ScaleChecks, claims, {} as Signals, {} as DueLooks, {} as AppConfig, log, {} as Lifecycle] as const;
+  const rest = [{} as ScaleChecks, claims, {} as Signals, {} as DuePoller, {} as AppConfig, log, {} as Lifecycle] as const;
   await fixture.bead();
   const city = (await repository.city(fixture.city.streamId))!;
   await new PoolsReconciler(repository, pass, waits, ...rest).look(city);

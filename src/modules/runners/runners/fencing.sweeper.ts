@@ -1,6 +1,6 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Db } from '../../../platform/database/database.js';
-import { DueLooks } from '../../../platform/database/due-looks.js';
+import { DuePoller } from '../../../platform/database/due-poller.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
 import { atOnce } from '../../../platform/time/at-once.js';
 import { isPassing } from '../../sessions/launch/passing.js';
@@ -31,7 +31,7 @@ export class FencingSweeper implements OnApplicationBootstrap {
     private readonly states: RunnerStates,
     private readonly repository: SessionWorkRepository,
     private readonly exits: SessionExits,
-    private readonly due: DueLooks,
+    private readonly due: DuePoller,
     private readonly timings: RunnerTimings,
     private readonly log: AppLogger,
   ) {}

@@ -1,6 +1,6 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Db } from '../../../platform/database/database.js';
-import { DueLooks } from '../../../platform/database/due-looks.js';
+import { DuePoller } from '../../../platform/database/due-poller.js';
 import { AppConfig } from '../../../platform/config/config.js';
 import { Lifecycle } from '../../../platform/health/lifecycle.js';
 import { Metrics } from '../../../platform/health/metrics.js';
@@ -54,7 +54,7 @@ export class Runner implements OnApplicationBootstrap {
     private readonly orphans: OrphanReaper,
     private readonly context: RunnerContext,
     private readonly wanted: ClaimsRepository,
-    private readonly due: DueLooks,
+    private readonly due: DuePoller,
     private readonly signals: Signals,
     private readonly lifecycle: Lifecycle,
     private readonly log: AppLogger,

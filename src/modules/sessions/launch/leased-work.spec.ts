@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { eventually } from '../../../../test/support/sse.js';
-import type { DueLooks } from '../../../platform/database/due-looks.js';
+import type { DuePoller } from '../../../platform/database/due-poller.js';
 import { Lifecycle } from '../../../platform/health/lifecycle.js';
 import { AppLogger, createLogger } from '../../../platform/logging/logger.js';
 import type { Signals } from '../../../platform/streams/signals.js';
@@ -51,7 +51,7 @@ const begins = (n: number): Promise<unknown> => eventually(() => Promise.resolve
 /** Leases are renewed from now on, and nothing is taken. */
 const renews = (): void => {
   const signals = { onTopics: () => () => undefined } as unknown as Signals;
-  leased.begin(signals, { watch: () => undefined } as unknown as DueLooks, lifecycle);
+  leased.begin(signals, { watch: () => undefined } as unknown as DuePoller, lifecycle);
 };
 /** The same work again, as after an outage in which its lease ran out. */
 const takeTwice = async (): Promise<void> => {

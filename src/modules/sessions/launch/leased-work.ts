@@ -1,4 +1,4 @@
-import type { DueCondition, DueLooks } from '../../../platform/database/due-looks.js';
+import type { DueCondition, DuePoller } from '../../../platform/database/due-poller.js';
 import { Lifecycle } from '../../../platform/health/lifecycle.js';
 import { repeat } from '../../../platform/health/repeat.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
@@ -83,7 +83,7 @@ export class LeasedWork<T extends { readonly pk: number }> {
   }
 
   /** Begins to take work, until the process stops. */
-  begin(signals: Signals, due: DueLooks, lifecycle: Lifecycle): void {
+  begin(signals: Signals, due: DuePoller, lifecycle: Lifecycle): void {
     const { name, topic } = this.source;
     const unlisten = signals.onTopics((topics) => {
       if (topics === 'all' || topics.has(topic)) this.#woken.set();

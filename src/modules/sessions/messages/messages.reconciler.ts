@@ -1,6 +1,6 @@
 import { Injectable, type OnApplicationBootstrap, type OnModuleInit } from '@nestjs/common';
 import { Db } from '../../../platform/database/database.js';
-import { DueLooks } from '../../../platform/database/due-looks.js';
+import { DuePoller } from '../../../platform/database/due-poller.js';
 import { eachAlone } from '../../../platform/health/each-alone.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
 import type { OperationDefinition } from '../../../platform/operations/operation.js';
@@ -27,7 +27,7 @@ export class MessagesReconciler implements OnModuleInit, OnApplicationBootstrap 
     private readonly queue: MessageQueue,
     private readonly repository: MessageQueueRepository,
     private readonly log: AppLogger,
-    private readonly due: DueLooks,
+    private readonly due: DuePoller,
   ) {}
 
   onModuleInit(): void {

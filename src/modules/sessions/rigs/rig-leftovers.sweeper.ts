@@ -1,5 +1,5 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { DueLooks } from '../../../platform/database/due-looks.js';
+import { DuePoller } from '../../../platform/database/due-poller.js';
 import { Transactions } from '../../../platform/database/transactions.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
 import { takeBack } from './rig-cloning.js';
@@ -19,7 +19,7 @@ export class RigLeftoversSweeper implements OnApplicationBootstrap {
     private readonly provisions: RigProvisionsRepository,
     private readonly transactions: Transactions,
     private readonly log: AppLogger,
-    private readonly due: DueLooks,
+    private readonly due: DuePoller,
   ) {}
 
   onApplicationBootstrap(): void {

@@ -1,5 +1,5 @@
 import { Injectable, type OnApplicationBootstrap, type OnModuleInit } from '@nestjs/common';
-import { DueLooks } from '../../../platform/database/due-looks.js';
+import { DuePoller } from '../../../platform/database/due-poller.js';
 import { Operations } from '../../../platform/operations/operations.js';
 import { CreateEndingsRepository } from './create-endings.repository.js';
 import { SessionDeletionsRepository } from './session-deletions.repository.js';
@@ -16,7 +16,7 @@ export class SessionsReconciler implements OnModuleInit, OnApplicationBootstrap 
     private readonly repository: CreateEndingsRepository,
     private readonly deletions: SessionDeletionsRepository,
     private readonly retention: SessionRetention,
-    private readonly due: DueLooks,
+    private readonly due: DuePoller,
   ) {}
 
   onModuleInit(): void {

@@ -8,7 +8,7 @@ import { cloneDatabase, type TestDatabase } from '../../../../test/support/datab
 import { registerCity } from '../../../../test/support/registry.js';
 import type { AppConfig } from '../../../platform/config/config.js';
 import { createDb, createPool, type Db } from '../../../platform/database/database.js';
-import type { DueLooks } from '../../../platform/database/due-looks.js';
+import type { DuePoller } from '../../../platform/database/due-poller.js';
 import { Transactions } from '../../../platform/database/transactions.js';
 import { Failpoints } from '../../../platform/failpoints/failpoints.js';
 import { AppLogger, createLogger } from '../../../platform/logging/logger.js';
@@ -48,7 +48,7 @@ const sweeper = (reservations = new ReservationsRepository()): ReservationSweepe
     reservations,
     transactions,
     new AppLogger(createLogger('silent')),
-    {} as DueLooks,
+    {} as DuePoller,
   );
 const left = async (): Promise<number> => (await sql`select 1 from city_reservations`.execute(db)).rows.length;
 

@@ -1,6 +1,6 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { AppConfig } from '../../../platform/config/config.js';
-import { DueLooks } from '../../../platform/database/due-looks.js';
+import { DuePoller } from '../../../platform/database/due-poller.js';
 import { Transactions } from '../../../platform/database/transactions.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
 import { ReservationsRepository, type Reservation } from './reservations.repository.js';
@@ -19,7 +19,7 @@ export class ReservationSweeper implements OnApplicationBootstrap {
     private readonly reservations: ReservationsRepository,
     private readonly transactions: Transactions,
     private readonly log: AppLogger,
-    private readonly due: DueLooks,
+    private readonly due: DuePoller,
   ) {}
 
   onApplicationBootstrap(): void {

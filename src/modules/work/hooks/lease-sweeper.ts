@@ -1,6 +1,6 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { BeadDeadAssigneeReopened } from '../../../contract/events/beads.events.js';
-import { DueLooks } from '../../../platform/database/due-looks.js';
+import { DuePoller } from '../../../platform/database/due-poller.js';
 import { event } from '../../../platform/event-log/event.js';
 import { eachAlone } from '../../../platform/health/each-alone.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
@@ -24,7 +24,7 @@ export class LeaseSweeper implements OnApplicationBootstrap {
   constructor(
     private readonly repository: LeaseRepository,
     private readonly work: WorkService,
-    private readonly due: DueLooks,
+    private readonly due: DuePoller,
     private readonly log: AppLogger,
   ) {}
 

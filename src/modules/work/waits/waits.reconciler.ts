@@ -1,5 +1,5 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { DueLooks } from '../../../platform/database/due-looks.js';
+import { DuePoller } from '../../../platform/database/due-poller.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
 import { StoodBack, sweepDue } from '../work/due-sweep.js';
 import { expireWhenDue } from '../work/wait-states.js';
@@ -18,7 +18,7 @@ export class WaitsReconciler implements OnApplicationBootstrap {
     private readonly repository: WaitExpiryRepository,
     private readonly work: WorkService,
     private readonly log: AppLogger,
-    private readonly due: DueLooks,
+    private readonly due: DuePoller,
   ) {}
 
   onApplicationBootstrap(): void {

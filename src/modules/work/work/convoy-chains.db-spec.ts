@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { workFixture, type WorkFixture } from '../../../../test/support/work.js';
-import type { DueLooks } from '../../../platform/database/due-looks.js';
+import type { DuePoller } from '../../../platform/database/due-poller.js';
 import { Failpoints } from '../../../platform/failpoints/failpoints.js';
 import { AppLogger, createLogger } from '../../../platform/logging/logger.js';
 import type { NewBead } from './bead-record.js';
@@ -28,7 +28,7 @@ const keep = (): Promise<number> =>
     fixture.work,
     new Failpoints(),
     new AppLogger(createLogger('silent')),
-    {} as DueLooks,
+    {} as DuePoller,
   ).turn();
 const closedOf = async (ids: readonly string[]): Promise<number> =>
   (await run((w) => w.findAll(ids))).filter(({ status }) => status === 'closed').length;

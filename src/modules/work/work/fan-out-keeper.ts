@@ -1,5 +1,5 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { DueLooks } from '../../../platform/database/due-looks.js';
+import { DuePoller } from '../../../platform/database/due-poller.js';
 import { Failpoints } from '../../../platform/failpoints/failpoints.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
 import { atOnce } from '../../../platform/time/at-once.js';
@@ -25,7 +25,7 @@ export class FanOutKeeper implements OnApplicationBootstrap {
     private readonly work: WorkService,
     private readonly failpoints: Failpoints,
     private readonly log: AppLogger,
-    private readonly due: DueLooks,
+    private readonly due: DuePoller,
   ) {}
 
   onApplicationBootstrap(): void {

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { sql } from 'kysely';
 import { DEEP } from '../../../../test/support/depth.js';
 import { workFixture, type LoggedEvent, type WorkFixture } from '../../../../test/support/work.js';
-import type { DueLooks } from '../../../platform/database/due-looks.js';
+import type { DuePoller } from '../../../platform/database/due-poller.js';
 import { Failpoints } from '../../../platform/failpoints/failpoints.js';
 import { AppLogger, createLogger } from '../../../platform/logging/logger.js';
 import { DependenciesRepository } from '../dependencies/dependencies.repository.js';
@@ -30,7 +30,7 @@ beforeEach(async () => {
 afterEach(() => fixture.close());
 
 function keeperOf(work: WorkService = fixture.work, failpoints = new Failpoints()): FanOutKeeper {
-  return new FanOutKeeper(new FanOutsRepository(fixture.db), work, failpoints, log, {} as DueLooks);
+  return new FanOutKeeper(new FanOutsRepository(fixture.db), work, failpoints, log, {} as DuePoller);
 }
 function replica(): WorkService {
   const other = fixture.another();

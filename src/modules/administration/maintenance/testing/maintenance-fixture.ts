@@ -1,7 +1,7 @@
 import { ConfigFixture } from '../../../../../test/support/config-fixture.js';
 import { loadConfig } from '../../../../platform/config/config.js';
 import { createDb, createPool, type Db } from '../../../../platform/database/database.js';
-import type { DueLooks } from '../../../../platform/database/due-looks.js';
+import type { DuePoller } from '../../../../platform/database/due-poller.js';
 import { Transactions } from '../../../../platform/database/transactions.js';
 import { EventLog } from '../../../../platform/event-log/event-log.js';
 import { MovedStreams } from '../../../../platform/event-log/moved.js';
@@ -93,7 +93,7 @@ export class MaintenanceProcess {
     );
     const lifecycle = {} as Lifecycle;
     const { sync, cycles, repository, watch, store, look } = this;
-    this.reconciler = new MaintenanceReconciler(sync, cycles, repository, watch, store, look, {} as DueLooks, lifecycle, log);
+    this.reconciler = new MaintenanceReconciler(sync, cycles, repository, watch, store, look, {} as DuePoller, lifecycle, log);
   }
 
   take(worker = 'worker', limit = 10, leaseMs = 3_600_000): Promise<CycleRow[]> {

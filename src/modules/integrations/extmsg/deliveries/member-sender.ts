@@ -1,7 +1,7 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { ProblemError } from '../../../../contract/problems.js';
 import { Db } from '../../../../platform/database/database.js';
-import { DueLooks } from '../../../../platform/database/due-looks.js';
+import { DuePoller } from '../../../../platform/database/due-poller.js';
 import { Lifecycle } from '../../../../platform/health/lifecycle.js';
 import { repeat } from '../../../../platform/health/repeat.js';
 import { AppLogger } from '../../../../platform/logging/logger.js';
@@ -43,7 +43,7 @@ export class MemberSender implements OnApplicationBootstrap {
     private readonly queue: MessageQueue,
     private readonly timings: ExtmsgTimings,
     private readonly signals: Signals,
-    private readonly due: DueLooks,
+    private readonly due: DuePoller,
     private readonly lifecycle: Lifecycle,
     private readonly log: AppLogger,
   ) {}

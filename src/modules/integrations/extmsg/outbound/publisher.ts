@@ -1,6 +1,6 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { AppConfig } from '../../../../platform/config/config.js';
-import { DueLooks } from '../../../../platform/database/due-looks.js';
+import { DuePoller } from '../../../../platform/database/due-poller.js';
 import { Transactions } from '../../../../platform/database/transactions.js';
 import { Lifecycle } from '../../../../platform/health/lifecycle.js';
 import { Failpoints } from '../../../../platform/failpoints/failpoints.js';
@@ -41,7 +41,7 @@ export class Publisher implements OnApplicationBootstrap {
     private readonly timings: ExtmsgTimings,
     private readonly leases: LeaseTimings,
     private readonly signals: Signals,
-    private readonly due: DueLooks,
+    private readonly due: DuePoller,
     private readonly lifecycle: Lifecycle,
     private readonly failpoints: Failpoints,
     log: AppLogger,

@@ -1,6 +1,6 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { AppConfig } from '../../../../platform/config/config.js';
-import { DueLooks } from '../../../../platform/database/due-looks.js';
+import { DuePoller } from '../../../../platform/database/due-poller.js';
 import { Transactions } from '../../../../platform/database/transactions.js';
 import { Failpoints } from '../../../../platform/failpoints/failpoints.js';
 import { Lifecycle } from '../../../../platform/health/lifecycle.js';
@@ -45,7 +45,7 @@ export class CheckRunner implements OnApplicationBootstrap {
     private readonly transactions: Transactions,
     private readonly timings: LeaseTimings,
     private readonly signals: Signals,
-    private readonly due: DueLooks,
+    private readonly due: DuePoller,
     private readonly lifecycle: Lifecycle,
     private readonly failpoints: Failpoints,
     private readonly log: AppLogger,

@@ -1,6 +1,6 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { ProblemError } from '../../../../contract/problems.js';
-import { DueLooks } from '../../../../platform/database/due-looks.js';
+import { DuePoller } from '../../../../platform/database/due-poller.js';
 import { AppLogger } from '../../../../platform/logging/logger.js';
 import { sleep } from '../../../../platform/time/clock.js';
 import type { Work } from '../../../work/work/work.js';
@@ -22,7 +22,7 @@ export class ContinuationsReconciler implements OnApplicationBootstrap {
     private readonly keeper: RunKeeper,
     private readonly work: WorkService,
     private readonly log: AppLogger,
-    private readonly due: DueLooks,
+    private readonly due: DuePoller,
   ) {}
 
   onApplicationBootstrap(): void {

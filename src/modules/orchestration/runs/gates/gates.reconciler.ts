@@ -1,5 +1,5 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { DueLooks } from '../../../../platform/database/due-looks.js';
+import { DuePoller } from '../../../../platform/database/due-poller.js';
 import { AppLogger } from '../../../../platform/logging/logger.js';
 import { StoodBack, sweepDue, type DueSource } from '../../../work/work/due-sweep.js';
 import { WorkService } from '../../../work/work/work.service.js';
@@ -29,7 +29,7 @@ export class GatesReconciler implements OnApplicationBootstrap {
     private readonly gates: GateOpening,
     private readonly work: WorkService,
     private readonly log: AppLogger,
-    private readonly due: DueLooks,
+    private readonly due: DuePoller,
   ) {}
 
   onApplicationBootstrap(): void {

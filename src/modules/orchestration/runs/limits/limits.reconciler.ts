@@ -1,5 +1,5 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { DueLooks } from '../../../../platform/database/due-looks.js';
+import { DuePoller } from '../../../../platform/database/due-poller.js';
 import { AppLogger } from '../../../../platform/logging/logger.js';
 import { StoodBack, sweepDue } from '../../../work/work/due-sweep.js';
 import type { Work } from '../../../work/work/work.js';
@@ -19,7 +19,7 @@ export class LimitsReconciler implements OnApplicationBootstrap {
     private readonly repository: LimitsRepository,
     private readonly work: WorkService,
     private readonly log: AppLogger,
-    private readonly due: DueLooks,
+    private readonly due: DuePoller,
   ) {}
 
   onApplicationBootstrap(): void {

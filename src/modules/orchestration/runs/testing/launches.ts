@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { WorkFixture } from '../../../../../test/support/work.js';
-import type { DueLooks } from '../../../../platform/database/due-looks.js';
+import type { DuePoller } from '../../../../platform/database/due-poller.js';
 import { AppLogger, createLogger } from '../../../../platform/logging/logger.js';
 import { Idempotency } from '../../../../platform/idempotency/idempotency.js';
 import { IdempotencyRepository } from '../../../../platform/idempotency/idempotency.repository.js';
@@ -101,9 +101,9 @@ export function launches(fixture: WorkFixture, work: WorkService = fixture.work)
   opening.longestMs = Infinity;
   opening.onModuleInit();
   const log = new AppLogger(createLogger('silent'));
-  const reconciler = new GatesReconciler(gates, opening, work, log, {} as DueLooks);
-  const continuations = new ContinuationsReconciler(new ContinuationsRepository(fixture.db), keeper, work, log, {} as DueLooks);
-  const limits = new LimitsReconciler(new LimitsRepository(fixture.db), work, log, {} as DueLooks);
+  const reconciler = new GatesReconciler(gates, opening, work, log, {} as DuePoller);
+  const continuations = new ContinuationsReconciler(new ContinuationsRepository(fixture.db), keeper, work, log, {} as DuePoller);
+  const limits = new LimitsReconciler(new LimitsRepository(fixture.db), work, log, {} as DuePoller);
   return {
     service,
     ahead,

@@ -5,7 +5,7 @@ import { cloneDatabase } from '../../../../../test/support/database.js';
 import { registerCity } from '../../../../../test/support/registry.js';
 import type { AppConfig } from '../../../../platform/config/config.js';
 import { createDb, createPool, type Db, type PgPool } from '../../../../platform/database/database.js';
-import type { DueLooks } from '../../../../platform/database/due-looks.js';
+import type { DuePoller } from '../../../../platform/database/due-poller.js';
 import { Transactions } from '../../../../platform/database/transactions.js';
 import { EventLog } from '../../../../platform/event-log/event-log.js';
 import { MovedStreams } from '../../../../platform/event-log/moved.js';
@@ -268,7 +268,7 @@ function processOn(
   const questions = new InteractionsRepository();
   const interactions = new Interactions(questions, sessions);
   interactions.onModuleInit();
-  const reconciler = new MessagesReconciler(db, operations, sessions, queue, repository, log, {} as DueLooks);
+  const reconciler = new MessagesReconciler(db, operations, sessions, queue, repository, log, {} as DuePoller);
   reconciler.onModuleInit();
   const config = { processId: name } as AppConfig;
   const timings = new OperationTimings();

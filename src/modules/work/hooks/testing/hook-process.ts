@@ -1,6 +1,6 @@
 import { ANYBODY } from '../../../../contract/principal.js';
 import { createDb, type PgPool } from '../../../../platform/database/database.js';
-import type { DueLooks } from '../../../../platform/database/due-looks.js';
+import type { DuePoller } from '../../../../platform/database/due-poller.js';
 import { MovedStreams, type Moved } from '../../../../platform/event-log/moved.js';
 import { Metrics } from '../../../../platform/health/metrics.js';
 import { AppLogger, createLogger } from '../../../../platform/logging/logger.js';
@@ -41,7 +41,7 @@ export function hookProcess(
     batches,
     claims,
     hooks,
-    sweeper: new LeaseSweeper(new LeaseRepository(db), work, {} as DueLooks, log),
+    sweeper: new LeaseSweeper(new LeaseRepository(db), work, {} as DuePoller, log),
     claim: (id: string, body: BeadClaimInputBody) => claims.claim('alpha', id, body, ANYBODY).then((answer) => answer.value),
     next: (body: HookClaimInputBody | string) =>
       hooks.claim('alpha', typeof body === 'string' ? { agent: body } : body, ANYBODY).then((answer) => answer.value),

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { ANYBODY } from '../../../../contract/principal.js';
-import type { DueLooks } from '../../../../platform/database/due-looks.js';
+import type { DuePoller } from '../../../../platform/database/due-poller.js';
 import { Idempotency } from '../../../../platform/idempotency/idempotency.js';
 import { IdempotencyRepository } from '../../../../platform/idempotency/idempotency.repository.js';
 import { AppLogger, createLogger } from '../../../../platform/logging/logger.js';
@@ -53,7 +53,7 @@ export async function waitFixture(): Promise<WaitFixture> {
     waits,
     reads,
     serviceOn,
-    reconcilerOn: (work) => new WaitsReconciler(new WaitExpiryRepository(fixture.db), work, log, {} as DueLooks),
+    reconcilerOn: (work) => new WaitsReconciler(new WaitExpiryRepository(fixture.db), work, log, {} as DuePoller),
     beads: async (n) => {
       const { value } = await fixture.work.run(city, 'maker', async (w) => {
         const ids: string[] = [];

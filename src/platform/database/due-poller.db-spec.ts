@@ -5,7 +5,7 @@ import { eventually } from '../../../test/support/sse.js';
 import { Lifecycle } from '../health/lifecycle.js';
 import { AppLogger, createLogger } from '../logging/logger.js';
 import { createDb, createPool, type Db } from './database.js';
-import { DueLooks } from './due-looks.js';
+import { DuePoller } from './due-poller.js';
 
 const EVERY_MS = 10;
 const log = new AppLogger(createLogger('silent'));
@@ -13,14 +13,14 @@ const log = new AppLogger(createLogger('silent'));
 let database: TestDatabase;
 let db: Db;
 let lifecycle: Lifecycle;
-let looks: DueLooks;
+let looks: DuePoller;
 
 beforeEach(async () => {
   database = await emptyDatabase();
   const pool = createPool(database.url);
   db = createDb(pool);
   lifecycle = new Lifecycle(log);
-  looks = new DueLooks(pool, db, lifecycle, log);
+  looks = new DuePoller(pool, db, lifecycle, log);
   await sql`create table jobs (room text, at timestamptz)`.execute(db);
 });
 afterEach(async () => {

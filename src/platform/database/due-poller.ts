@@ -44,7 +44,7 @@ const EARLY_MS = 5;
  * of the time nothing is. Where the statement itself fails everybody looks by himself; where the database does, nobody does.
  */
 @Injectable()
-export class DueLooks {
+export class DuePoller {
   readonly #watched = new Set<Watched>();
   readonly #stop = new AbortController();
   #statement: CompiledQuery<{ due: string }> | undefined;

@@ -3,7 +3,7 @@ import { DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQue
 import { Lifecycle } from '../health/lifecycle.js';
 import { AppLogger, createLogger } from '../logging/logger.js';
 import type { Db, PgPool } from './database.js';
-import { DueLooks } from './due-looks.js';
+import { DuePoller } from './due-poller.js';
 
 const log = new AppLogger(createLogger('silent'));
 const db = new Kysely({
@@ -30,7 +30,7 @@ describe('turns whatever is due', () => {
 
   /** When each of so many was rung, in milliseconds. */
   function watched(size: number, ask: () => Promise<{ rows: { due: string }[] }>, told: object = log): number[][] {
-    const looks = new DueLooks({ query: ask } as unknown as PgPool, db, lifecycle, told as AppLogger);
+    const looks = new DuePoller({ query: ask } as unknown as PgPool, db, lifecycle, told as AppLogger);
     const began = performance.now();
     return Array.from({ length: size }, () => {
       const rung: number[] = [];
