@@ -32,23 +32,23 @@ interface Watched {
   askedAt: number;
 }
 
-/** Whatever the conditions say, everybody is rung so often; one after the other, or each would need a connection of his own at once. */
+/** Within this time every work is woken once, whatever its condition says: one after the other, or each would need a connection at once. */
 const ALL_MS = 30_000;
-/** Where the look hangs, whoever waits to be rung looks by himself after this. It is never before his turn: else each would look twice as often. */
+/** A work that was not woken for this long runs by itself, as the poll may hang. It is longer than `ALL_MS`: else each work would run twice as often. */
 const UNRUNG_MS = 2 * ALL_MS;
 /** A timer may be early by so much. */
 const EARLY_MS = 5;
 
 /**
- * Looks for all of this process's rooms whether anything is due for them: one prepared statement instead of one, planned anew, for each. Most
- * of the time nothing is. Where the statement itself fails everybody looks by himself; where the database does, nobody does.
+ * Polls whether anything is due, for all periodic work of this process: one prepared statement instead of one, planned anew, for each. Most
+ * of the time nothing is due. When the statement itself fails, each work runs by itself; when the database fails, none does.
  */
 @Injectable()
 export class DuePoller {
   readonly #watched = new Set<Watched>();
   readonly #stop = new AbortController();
   #statement: CompiledQuery<{ due: string }> | undefined;
-  /** Of a connection a name stands for one statement. */
+  /** Part of the statement's name: a connection keeps one statement under a name. */
   #version = 0;
   #loop: Promise<void> | undefined;
   /** Whose turn it is next whatever the conditions say, and since when. */
