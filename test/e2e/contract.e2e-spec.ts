@@ -1,7 +1,6 @@
-import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { isDeepStrictEqual, promisify } from 'node:util';
+import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
@@ -23,10 +22,6 @@ import { makeWork, workEverything, workPath, type WorkExamples } from '../suppor
  */
 const RESERVED = /^(request|supervisor|city|controller|events|session\.interaction)\./;
 const KINDS = [...knownEvents().keys()].filter((type) => !RESERVED.test(type)).sort();
-/** Paths of one shape whose methods differ; their names are those that clients of the contract know. */
-const SAME_PATHS = [
-  'The path already exists which differs only by path parameter name(s): `/v0/city/{cityName}/agent/{base}/{action}` and `/v0/city/{cityName}/agent/{dir}/{base}`.',
-];
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
 const AGENT_STREAMS = ['stream-agent-output', 'stream-agent-output-qualified', 'stream-agents-output'];
@@ -79,17 +74,9 @@ describe('the document', () => {
     }
   });
 
-  it('is valid OpenAPI 3.1', async () => {
+  // Whether it is valid, `npm run openapi:lint` says, which asks for all of that and more.
+  it('is of OpenAPI 3.1', () => {
     expect(contract().document.openapi).toMatch(/^3\.1\.\d$/);
-    const cli = `${root}node_modules/@redocly/cli/bin/cli.js`;
-    const env = { PATH: process.env.PATH, HOME: '/tmp', REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
-    const lint = promisify(execFile)(process.execPath, [cli, 'lint', '--extends=spec', '--format=json', fileURLToPath(documentFile)], {
-      env,
-      cwd: root,
-    });
-    const { stdout } = await lint.catch((error: { stdout: string }) => error);
-    const { problems } = JSON.parse(stdout.slice(stdout.indexOf('{'))) as { problems: { message: string }[] };
-    expect(problems.map(({ message }) => message).filter((message) => !SAME_PATHS.includes(message))).toEqual([]);
   });
 
   it('holds valid JSON Schemas, and every reference leads somewhere', () => {
