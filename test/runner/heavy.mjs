@@ -10,6 +10,7 @@ const HEAVY = [
   /\/src\/entry\/backup\/(loading|restoring|unfinished)\.db-spec\.ts$/,
   /\/test\/e2e\/(session-wedges|session-runs|session-messages|cli-sessions|service-proxy|service-takeover|service-walls|extmsg-connected|extmsg-examples)\.e2e-spec\.ts$/,
   /\/test\/e2e\/(fuzz|attacks|front-door|audit|client|authorization|session-tokens)\.e2e-spec\.ts$/,
+  /\/test\/e2e\/(hooks|mail-races|transcripts|waits)\.e2e-spec\.ts$/,
   /\/src\/platform\/runtime\/(acp|exec|pty)\/\w+-runtime\.spec\.ts$/,
   /\/src\/platform\/(telemetry\/telemetry|runtime\/acp\/acp-output|runtime\/preparation\/prepared-start|git\/git)\.spec\.ts$/,
   /\/src\/modules\/(configuration\/config\/(city-composer\.spec|config-threads\.db-spec)|sessions\/rigs\/rig-git\.spec)\.ts$/,
@@ -18,8 +19,9 @@ const HEAVY = [
 
 /**
  * Of each of these lines one has its turn in an hour, so that all of it has run within eleven; `DEEP=1` runs everything, as whoever changes what
- * they are about does. Three lines are proved elsewhere as well: the checkers of chaos and operations under fire by parts of `npm run test:deep`, what follows when a process is
- * killed by other parts of it, and by specs of leases and steps beside the sources.
+ * they are about does. Four lines are proved elsewhere as well: the checkers of chaos and operations under fire by parts of `npm run test:deep`, what follows when a process is
+ * killed by other parts of it, and by specs of leases and steps beside the sources; what replicas do at once with hooks, mail, transcripts and waits
+ * by db-specs beside the sources, each time.
  */
 const IN_TURN = [
   [
@@ -52,6 +54,7 @@ const IN_TURN = [
   ['e2e/extmsg-connected', 'e2e/session-messages', 'e2e/extmsg-examples', 'e2e/session-wedges', 'e2e/extmsg-outbound'],
   ['backup/unfinished', 'backup/restoring', 'backup/loading'],
   ['e2e/cli', 'e2e/cli-config', 'e2e/cli-pools', 'e2e/cli-contract', 'e2e/cli-doctor'],
+  ['e2e/hooks', 'e2e/transcripts', 'e2e/mail-races', 'e2e/waits'],
   ['e2e/service-proxy', 'e2e/session-runs', 'e2e/services', 'e2e/cli-sessions'],
   [
     'e2e/rigs',
