@@ -22,7 +22,7 @@ const rooms = {
   disk: [...base],
   idempotency: [...base, 'database'],
   queue: [...base, 'database'],
-  operations: [...base, 'audit', 'database', 'event-log', 'queue', 'idempotency', 'turns'],
+  operations: [...base, 'audit', 'database', 'event-log', 'queue', 'idempotency', 'turns', 'processes'],
   streams: [...base, 'database', 'event-log', 'http', 'turns'],
   processes: [...base, 'database', 'event-log'],
   threads: [...base, 'turns'],

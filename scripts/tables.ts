@@ -93,7 +93,10 @@ export const TABLES: Readonly<Record<string, Owners>> = {
   order_cities: { writes: ['orchestration/orders'], reads: [] },
   order_firings: { writes: ['orchestration/orders'], reads: ['administration', 'runners', 'sessions'] },
   orders: { writes: ['orchestration/orders'], reads: [] },
-  processes: { writes: ['hosts/providers', 'platform/processes'], reads: ['administration', 'configuration', 'runners'] },
+  processes: {
+    writes: ['hosts/providers', 'platform/processes'],
+    reads: ['administration', 'configuration', 'runners', 'platform/operations'],
+  },
   provider_readiness: { writes: ['hosts/providers'], reads: [] },
   rig_provisions: { writes: ['sessions/rigs'], reads: [] },
   rigs: { writes: ['configuration/roster'], reads: ['functions', 'orchestration/orders', 'work'] },

@@ -100,6 +100,44 @@ describe('the time of an operation', () => {
   });
 });
 
+// Guard: with the last worker dead the one number that says so stayed 0, for what sessions wait for has no turn at a worker.
+describe('how long one has waited for a worker', () => {
+  const minutes = async (): Promise<number> => Math.floor((await repository.waitingSeconds(db)) / 60);
+  const worker = (ago: string) =>
+    sql`insert into processes (id, role, hostname, version, heartbeat_at) values ('w', 'worker', 'h', '1', now() - ${ago}::interval)
+      on conflict (id) do update set heartbeat_at = excluded.heartbeat_at`.execute(db);
+  const external = async (ago: string): Promise<void> => {
+    const id = `req-${++made}`;
+    const about = { id, kind: 'test.work', target: id, subject: id, stream: 'a', input: {}, eventCursor: '', deadlineMs: 60_000 };
+    await run((tx) => repository.insert(tx, { ...about, external: true }));
+    await sql`update operations set created_at = now() - ${ago}::interval where id = ${id}`.execute(db);
+  };
+  beforeEach(() => sql`delete from operations`.execute(db));
+  afterAll(() => sql`delete from processes`.execute(db));
+
+  it('counts what no worker runs while none is alive, since the last one was', async () => {
+    await sql`delete from processes`.execute(db);
+    expect(await minutes()).toBe(0);
+    await external('30 min');
+    expect(await minutes()).toBe(30);
+    await worker('5 min');
+    expect(await minutes()).toBe(5);
+    await worker('1 hour');
+    expect(await minutes()).toBe(30);
+    await worker('0 s');
+    expect(await minutes()).toBe(0);
+  });
+
+  it('counts one that has lost its worker since its lease ended', async () => {
+    await worker('0 s');
+    const id = await accepted();
+    await claim('dead');
+    expect(await minutes()).toBe(0);
+    await sql`update operations set lease_until = now() - interval '7 min' where id = ${id}`.execute(db);
+    expect(await minutes()).toBe(7);
+  });
+});
+
 describe('the next operation', () => {
   const cities = async (many: number, choose: () => Promise<ClaimedRow | undefined>): Promise<(string | undefined)[]> => {
     const found: (string | undefined)[] = [];

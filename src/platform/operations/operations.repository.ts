@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { Database } from '../database/database.js';
 import type { Tx } from '../database/transactions.js';
+import { DEAD } from '../processes/dead.js';
 
 export interface NewOperation {
   readonly id: string;
@@ -54,6 +55,7 @@ export const after = (ms: number): RawBuilder<Date> => sql<Date>`clock_timestamp
 export const CITY = sql`(case when o.stream = '__supervisor__' then o.target else o.stream end)`;
 /** As the index has it. */
 export const WAITING = sql`o.state = 'accepted' and o.run_after < 'infinity'`;
+const WORKS = sql`p.role in ('worker', 'all')`;
 const ended = (ending: Ending): RawBuilder<unknown> => {
   const failed = ending.state === 'failed' ? ending : undefined;
   const result = ending.state === 'succeeded' ? JSON.stringify(ending.result) : null;
@@ -146,11 +148,19 @@ export class OperationsRepository {
     return rows[0]!;
   }
 
-  /** Of the one that is due for longest; 0 when none is. */
+  /**
+   * Of the one that waits for a worker for longest; 0 when none does. One that has lost its worker waits since its lease ended. One that a reconciler ends
+   * has no turn at a worker, so it waits while none is alive, and since the last one was at the most.
+   */
   async waitingSeconds(db: Kysely<Database>): Promise<number> {
     const { rows } = await sql<{ seconds: number }>`
-      select coalesce(greatest(extract(epoch from clock_timestamp() - min(o.run_after)), 0), 0)::float8 as seconds
-      from operations o where ${WAITING}`.execute(db);
+      select coalesce(greatest(extract(epoch from clock_timestamp() - least(
+          (select min(o.run_after) from operations o where ${WAITING}),
+          (select min(o.lease_until) from operations o where o.state = 'running'),
+          (select greatest(min(o.created_at), (select max(coalesce(p.stopped_at, p.heartbeat_at)) from processes p where ${WORKS}))
+            from operations o where o.state = 'accepted' and o.run_after = 'infinity'
+              and not exists (select from processes p where ${WORKS} and not ${DEAD}))
+        )), 0), 0)::float8 as seconds`.execute(db);
     return rows[0]!.seconds;
   }
 
