@@ -1,4 +1,4 @@
-import { timeLimit } from '../client/sleep.js';
+import { sleep, timeLimit } from '../client/sleep.js';
 import type { Accepted } from '../client/waiting.js';
 import { told as tell, type Api, type Schemas } from './api.js';
 import { CliError, InterruptedError, TimedOutError } from './errors.js';
@@ -9,6 +9,7 @@ import { durationOf } from './events/options.js';
 import type { Io } from './io.js';
 import { plain } from './table.js';
 import { defined } from './values.js';
+import { noWorker } from './why/no-worker.js';
 
 /** How an accepted request ended. */
 export type Ending =
@@ -26,6 +27,26 @@ export interface Waiting {
   readonly steps?: { readonly types: readonly string[]; readonly subject?: string; readonly seen: (envelope: Envelope) => void };
   /** What goes on until the end; never fails. */
   readonly beside?: (signal: AbortSignal) => Promise<void>;
+  /** When it is first looked for a worker that could do it, in milliseconds. */
+  readonly lookMs?: number;
+}
+
+/** Most requests end before the first look. A worker that dies while one waits is found missing at a later one. */
+const FIRST_LOOK_MS = 5_000;
+const MOST_MS = 60_000;
+
+/**
+ * Tells once that no worker is alive: what is accepted then waits for one, in silence otherwise, and its end may be hours away. Never fails: whoever
+ * waits is told by the stream itself that nobody answers.
+ */
+async function tellNoWorker(api: Api, progress: Progress, firstMs: number, signal: AbortSignal): Promise<void> {
+  for (let pause = firstMs; ; pause = Math.min(pause * 2, MOST_MS)) {
+    await sleep(pause, signal);
+    if (signal.aborted) return;
+    const [missing] = await noWorker({ ...api, signal }).catch(() => []);
+    if (signal.aborted) return;
+    if (missing !== undefined) return progress.tell(`${missing.what}; it waits for ${missing.ends.join('; ')}`);
+  }
 }
 
 /** Waits for the one terminal event of a request. @throws CliError at the time-out, InterruptedError at Ctrl-C */
@@ -35,7 +56,7 @@ export async function awaitEnding(api: Api, waiting: Waiting): Promise<Ending> {
   const done = new AbortController();
   const limit = timeoutMs === undefined ? [] : [timeLimit(timeoutMs)];
   const signal = AbortSignal.any([api.signal, done.signal, ...limit]);
-  const beside = waiting.beside?.(signal);
+  const beside = Promise.all([waiting.beside?.(signal), tellNoWorker(api, progress, waiting.lookMs ?? FIRST_LOOK_MS, signal)]);
   const onPause = (ms: number, why: string): void => progress.note(`${why}; trying again in ${Math.ceil(ms / 1_000)} s`);
   const seen = (event: unknown): void => {
     const envelope = event as Envelope;
