@@ -18,4 +18,32 @@ describe('a variable', () => {
 
   it('says how events are kept for ever', () =>
     expect(() => loadConfig({ SVC_EVENT_RETENTION: '0' }, '/tmp')).toThrow('leave it away to keep them for ever'));
+
+  it.each([
+    ['SVC_RUNNER_CAPACITY', 'many', 'has to be a whole number from 0 to 10000 (given: "many")'],
+    ['SVC_RUNNER_CAPACITY', '10001', 'has to be a whole number from 0 to 10000 (given: "10001")'],
+    ['SVC_RATE_LIMIT_KEY', '-1', 'has to be a number from 0 to 1000000 (given: "-1")'],
+    ['SVC_PORT', `8${'3'.repeat(99)}`, `has to be a whole number from 0 to 65535 (given: "8${'3'.repeat(59)}…")`],
+    ['SVC_ROLE', 'wroker', 'Invalid option: expected one of "all"|"api"|"worker" (given: "wroker")'],
+    ['SVC_ALLOWED_PATHS', '/', 'each entry has to be an absolute directory, and not / (given: "/")'],
+  ])('(%s) that is wrong is told with what it may be and what it is: %s', (name, value, line) =>
+    expect(() => loadConfig({ [name]: value }, '/tmp')).toThrow(new Error(`wrong configuration:\n  ${name}: ${line}`)),
+  );
+
+  it.each([
+    ['SVC_REDIS_URL', 'http://me:s3cret@cache:6379', 'has to be a URL that begins with redis:// or rediss:// (given: http://…)'],
+    ['SVC_REDIS_URL', 'me:s3cret@cache:6379', 'has to be a URL that begins with redis:// or rediss:// (given: something without a scheme)'],
+    ['SVC_API_URL', 's3cret', 'has to be a URL that begins with http:// or https:// (given: something without a scheme)'],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'grpc://s3cret@there', 'has to be a URL that begins with http:// or https:// (given: grpc://…)'],
+  ])('(%s) that is an address is told without what may be a password: %s', (name, value, line) =>
+    expect(() => loadConfig({ [name]: value }, '/tmp')).toThrow(new Error(`wrong configuration:\n  ${name}: ${line}`)),
+  );
+
+  it('that is the address of a database is told without its password', () => {
+    for (const value of ['mysql://me:s3cret@there/svc', 'me:s3cret@there', 'postgres://me:s3cret@there:x/svc'])
+      for (const name of ['SVC_DATABASE_URL', 'SVC_DATABASE_LISTEN_URL'])
+        expect(() => loadConfig({ [name]: value }, '/tmp')).toThrow(
+          expect.objectContaining({ message: expect.not.stringContaining('s3cret') }),
+        );
+  });
 });

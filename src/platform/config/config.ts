@@ -1,9 +1,11 @@
 import { hostname } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
+import type { z } from 'zod';
 import { passedToAgents } from './agent-environment.js';
 import { EnvSchema } from './environment.js';
 import type { Target } from './target.js';
 import { telemetryOf, withoutOthersTelemetry, type TelemetrySettings } from './telemetry.js';
+import { wrongValue } from './wrong-value.js';
 import { readWebhookSecrets, type WebhookSecrets } from './webhook-secrets.js';
 
 const MB = 1024 * 1024;
@@ -195,7 +197,9 @@ export function loadConfig(env: Record<string, string | undefined>, cwd: string)
   const webhooks = readWebhookSecrets(given);
   if (!parsed.success || webhooks.wrong.length > 0) {
     const issues = parsed.error?.issues ?? [];
-    const names = [...new Set([...issues.map((i) => `${String(i.path[0])}: ${i.message}`), ...webhooks.wrong])];
+    const shape: Readonly<Record<string, z.ZodType>> = EnvSchema.shape;
+    const line = (name: string, message: string): string => wrongValue(name, shape[name], message, given[name]);
+    const names = [...new Set([...issues.map((i) => line(String(i.path[0]), i.message)), ...webhooks.wrong])];
     throw new ConfigError(`wrong configuration:\n  ${names.join('\n  ')}`);
   }
   const e = parsed.data;

@@ -40,7 +40,8 @@ const database = z.string().check((context) => {
   const fault = faultOf(context.value);
   if (fault !== undefined) context.issues.push({ code: 'custom', message: fault, input: context.value });
 });
-const endpoint = z.url({ protocol: /^https?$/ }).optional();
+const web = z.url({ protocol: /^https?$/, error: 'has to be a URL that begins with http:// or https://' });
+const endpoint = web.optional();
 const exporter = z.enum(['otlp', 'none']).default('otlp');
 const duration = z
   .string()
@@ -52,7 +53,7 @@ const retention = (forEver: string) => duration.refine((ms) => ms >= LEAST_RETEN
 
 /**
  * The environment, but for the secrets of webhooks. `loadConfig` reads it once; nothing else reads `process.env`. A wrong value stops the start with
- * one message that names every wrong variable and never prints a value.
+ * one message that names every wrong variable, what it may be and what it is, but nothing that may be secret.
  */
 export const EnvSchema = z.object({
   SVC_HOST: z
@@ -102,7 +103,7 @@ export const EnvSchema = z.object({
       'The server itself, when `SVC_DATABASE_URL` is a pooler of transactions such as PgBouncer: for LISTEN, migrations, backups and jobs on Postgres.',
     ),
   SVC_REDIS_URL: z
-    .url({ protocol: /^rediss?$/ })
+    .url({ protocol: /^rediss?$/, error: 'has to be a URL that begins with redis:// or rediss://' })
     .optional()
     .describe('Jobs go over this Redis. Without it over Postgres.'),
   SVC_LOG_LEVEL: z
@@ -117,8 +118,7 @@ export const EnvSchema = z.object({
   SVC_AUTH: z.enum(['off', 'keys']).default('off').describe('`keys`: every call needs `Authorization: Bearer svc_…`.'),
   SVC_PROVIDER_CHECK: z.enum(['enforce', 'off']).default('enforce').describe('`off`: cities may be made whose provider is not ready.'),
   // Agents call back. A worker of a cluster does not serve the API itself and cannot know where it is reached.
-  SVC_API_URL: z
-    .url({ protocol: /^https?$/ })
+  SVC_API_URL: web
     .optional()
     .describe('Where agents reach the API. Without it its own address; a worker that does not serve the API has to be told.'),
   // Without an age the log is kept for ever; an operator of a busy supervisor has to be able to bound the disk.
