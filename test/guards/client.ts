@@ -1038,6 +1038,14 @@ export const CLIENT: readonly Guard[] = [
     name: 'says that no worker is alive',
   },
   {
+    guard: 'Whoever waits for a request is told that no worker is alive.',
+    file: 'src/cli/ending.ts',
+    find: 'if (missing !== undefined) return progress.tell(',
+    replace: 'if (missing !== undefined) return progress.note(',
+    test: 'src/cli/ending.spec.ts',
+    name: 'that no worker is alive',
+  },
+  {
     guard: 'A worker that is not heard of does not count as one that is alive.',
     file: 'src/cli/why/no-worker.ts',
     find: 'age * 1_000 <= RUNNER_LEASE_MS',
