@@ -54,6 +54,14 @@ export const HTTP: readonly Guard[] = [
     test: 'src/platform/http/access-log.spec.ts',
   },
   {
+    guard: 'Statuses that a program of a city makes up do not fill the metrics.',
+    file: 'src/platform/http/access-log.ts',
+    find: 'STATUS_CODES[status] === undefined',
+    replace: 'STATUS_CODES[status] === null',
+    test: 'src/platform/http/access-log.spec.ts',
+    name: 'no standard names',
+  },
+  {
     guard: 'Probes and scrapes are no share of what callers are answered.',
     file: 'src/platform/http/access-log.ts',
     find: 'if (!quiet && (!stream',

@@ -9,13 +9,20 @@ import { ProblemRenderer } from './problem.renderer.js';
 import type { RequestsInWork } from './requests-in-work.js';
 
 /** What is observed of an answer that took `ms`, of which its request rested for `restedMs`. */
-async function observed(operation: OperationSpec, ms: number, restedMs: number, url = '/v0/things'): Promise<string[]> {
+async function observed(
+  operation: OperationSpec,
+  ms: number,
+  restedMs: number,
+  url = '/v0/things',
+  statuses: readonly number[] = [200],
+): Promise<string[]> {
   const inWork = { waitedMs: () => 0, restedMs: () => restedMs } as unknown as RequestsInWork;
   const access = new AccessLog(new AppLogger(createLogger('silent')), inWork);
   const metrics = new Metrics();
   access.use(metrics);
   const ended = access.forRoute({ url, config: { operation } } as unknown as RouteOptions);
-  ended({ method: 'GET', raw: { url } } as FastifyRequest, { statusCode: 200, elapsedTime: ms } as FastifyReply);
+  for (const statusCode of statuses)
+    ended({ method: 'GET', raw: { url } } as FastifyRequest, { statusCode, elapsedTime: ms } as FastifyReply);
   return (await metrics.registry.metrics()).split('\n').filter((line) => /_duration_seconds_sum\{/.test(line));
 }
 
@@ -32,6 +39,16 @@ describe('what is observed of a request', () => {
   it('stands for itself where a program of a city has answered', async () => {
     const spec = { id: 'forward', summary: 'Services', forwarded: true };
     expect(await observed(spec, 60_000, 0)).toEqual([`svc_service_request_duration_seconds_sum${LABELS} 60`]);
+  });
+
+  // Guard: a program that answers with every number makes each scrape of the service 300 times as long, for good.
+  it('has one place for all statuses that no standard names', async () => {
+    const spec = { id: 'forward', summary: 'Services', forwarded: true };
+    const numbers = Array.from({ length: 800 }, (_, n) => 200 + n);
+    const lines = await observed(spec, 1_000, 0, '/v0/things', numbers);
+    expect(lines.length).toBeLessThan(80);
+    expect(lines.some((line) => line.includes('status="404"'))).toBe(true);
+    expect(lines.filter((line) => line.includes('status="other"'))).toHaveLength(1);
   });
 
   // Guard: probes that outnumber callers hide that all of these fail, and raise an alarm where nobody calls.

@@ -1,3 +1,4 @@
+import { STATUS_CODES } from 'node:http';
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import type { Counter } from 'prom-client';
 import type { Durations } from '../health/durations.js';
@@ -71,7 +72,7 @@ export class AccessLog {
         let child = ofMethod.get(status);
         const seconds = forwarded ? this.#ofServices : this.#seconds;
         if (child === undefined && seconds !== undefined)
-          ofMethod.set(status, (child = seconds.labels({ method, route: url, status: String(status) })));
+          ofMethod.set(status, (child = seconds.labels({ method, route: url, status: labelOf(status) })));
         if (!forwarded && isFailure(reply)) this.#failures?.inc();
         child?.observe(Math.max(0, reply.elapsedTime - rested) / 1000);
       }
@@ -94,6 +95,9 @@ export class AccessLog {
     };
   }
 }
+
+/** A program of a city may answer with any of 800 numbers: each of them would be sixteen lines of every scrape, for good. */
+const labelOf = (status: number): string => (STATUS_CODES[status] === undefined ? 'other' : String(status));
 
 const shown = (path: string): string => (path.length > LONGEST_PATH ? `${path.slice(0, LONGEST_PATH)}…` : path);
 
