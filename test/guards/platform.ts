@@ -359,6 +359,14 @@ export const PLATFORM: readonly Guard[] = [
     name: 'looks names up for the city that it is for',
   },
   {
+    guard: 'Nobody has the service look through hundreds of thousands of tags.',
+    file: 'src/platform/git/git.ts',
+    find: 'if (refs.size > MAX_REFS)',
+    replace: 'if (refs.size > 10 * MAX_REFS)',
+    test: GIT,
+    name: 'more branches and tags',
+  },
+  {
     guard: 'Git goes where the guard has looked.',
     file: 'src/platform/git/git-environment.ts',
     find: "config.push(['http.curloptResolve',",

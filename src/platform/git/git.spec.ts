@@ -171,6 +171,19 @@ describe('Git', () => {
     expect(await reasonOf(git.list(remote('flood/one'), ['HEAD'], forever))).toBe('too_large');
   });
 
+  // Guard: a repository of 230,000 tags keeps everybody who asks this process waiting for four seconds.
+  it('does not look through more branches and tags than a repository of packs has', async () => {
+    const many = await TestRepository.make(path.join(base, 'served/many'));
+    const commit = await many.commit({ 'pack.toml': 'one' });
+    const tags = Array.from({ length: 20_000 }, (_, n) => `refs/tags/v1.${n}`);
+    const packed = (names: readonly string[]): Promise<void> =>
+      writeFile(path.join(many.directory, '.git/packed-refs'), names.map((name) => `${commit} ${name}\n`).join(''));
+    await packed(tags);
+    expect((await git.list(remote('smart/many/.git'), ['refs/tags/v*'], forever)).size).toBe(20_000);
+    await packed([...tags, 'refs/tags/v2.0']);
+    expect(await reasonOf(git.list(remote('smart/many/.git'), ['refs/tags/v*'], forever))).toBe('too_large');
+  });
+
   it('calls nobody whom it may not', async () => {
     const before = server.requests.length;
     const strict = new Git(new OutgoingGuard(loadConfig({}, '/')), noCredentials, runner);

@@ -13,6 +13,8 @@ import { TreeCheck } from './tree-limits.js';
 
 const LIST_MS = 20_000;
 const LIST_MEMORY = 512 * 1024;
+/** Branches and tags of a repository that are looked through. */
+const MAX_REFS = 20_000;
 
 export interface Limits {
   /** Of the files of a checkout, and of what is fetched for it. */
@@ -63,6 +65,7 @@ export class Git {
     for (const line of stdout.toString('utf8').split('\n')) {
       const [, commit, name, peeled] = /^([0-9a-f]{40,64})\t(\S+?)(\^\{\})?$/.exec(line) ?? [];
       if (commit !== undefined && name !== undefined && (peeled !== undefined || !refs.has(name))) refs.set(name, commit);
+      if (refs.size > MAX_REFS) throw new GitFailure('too_large', `the repository has more than ${MAX_REFS} branches and tags`);
     }
     return refs;
   }

@@ -11,6 +11,7 @@ import {
   parseConstraint,
   pinnedCommit,
   versionOfTag,
+  versionsAmong,
   type Constraint,
   type VersionTag,
 } from './versions.js';
@@ -20,6 +21,7 @@ const WHOLE = /^([0-9a-f]{40}|[0-9a-f]{64})$/;
 export type Pin = Pick<LockedPack, 'version' | 'commit'>;
 
 interface Listing {
+  /** The newest first. */
   readonly tags: readonly VersionTag[];
   readonly refs: ReadonlyMap<string, string>;
 }
@@ -51,7 +53,7 @@ export class VersionLookup {
       if (commit !== undefined) return await this.#ofCommit(source, commit, constraints);
       const { tags, refs } = await this.#listing(source);
       const chosen = highest(tags, constraints);
-      if (chosen !== undefined) return chosen;
+      if (chosen !== undefined) return pinOf(chosen);
       const head = refs.get('HEAD');
       if (constraints.length === 0 && head !== undefined) return { commit: head };
       throw new InvalidConstraint(
@@ -94,7 +96,7 @@ export class VersionLookup {
     );
     if (ranges.length > 0 && tagged === undefined)
       throw new InvalidConstraint('one import pins a commit that is none of the versions that another one allows');
-    return tagged === undefined ? { commit } : { version: tagged.version, commit };
+    return tagged === undefined ? { commit } : pinOf(tagged);
   }
 
   #listing(source: RepositorySource): Promise<Listing> {
@@ -115,11 +117,7 @@ export class VersionLookup {
     ];
     try {
       const refs = await this.git.list(await this.#remote(source), patterns, this.signal);
-      const tags = [...refs].flatMap(([name, commit]) => {
-        const version = name.startsWith('refs/tags/') ? versionOfTag(name.slice('refs/tags/'.length)) : undefined;
-        return version === undefined ? [] : [{ version, commit }];
-      });
-      return { tags, refs };
+      return { tags: versionsAmong(refs), refs };
     } catch (error) {
       throw packFailure(error, source, 'lookup_failed');
     }
@@ -130,3 +128,5 @@ export class VersionLookup {
     return { ...source, url: `file://${await fileRepository(source, this.citiesRoot, this.isOthers)}` };
   }
 }
+
+const pinOf = ({ version, commit }: VersionTag): Pin => ({ version, commit });

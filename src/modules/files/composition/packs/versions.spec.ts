@@ -1,10 +1,18 @@
-import { describe, expect, it } from '@jest/globals';
-import { allows, defaultConstraint, highest, InvalidConstraint, parseConstraint, pinnedCommit, versionOfTag } from './versions.js';
+import { describe, expect, it, jest } from '@jest/globals';
+import type semver from 'semver';
+import {
+  allows,
+  defaultConstraint,
+  highest,
+  InvalidConstraint,
+  parseConstraint,
+  pinnedCommit,
+  versionOfTag,
+  versionsAmong,
+} from './versions.js';
 
-const tags = ['v1.0', 'v1.2.0', 'v1.2.9', 'v1.10.0', 'v2.0.0', 'v0.3.1', 'v0.4.0'].map((tag) => ({
-  version: versionOfTag(tag)!,
-  commit: tag,
-}));
+const named = ['v1.0', 'v1.2.0', 'v1.2.9', 'v1.10.0', 'v2.0.0', 'v0.3.1', 'v0.4.0'];
+const tags = versionsAmong(new Map(named.map((tag) => [`refs/tags/${tag}`, tag])));
 const pick = (...constraints: string[]): string | undefined => highest(tags, constraints.map(parseConstraint))?.version;
 
 describe('versions', () => {
@@ -58,6 +66,13 @@ describe('versions', () => {
     '!1',
   ])('refuses %j without repeating it', (text) => {
     expect(() => parseConstraint(text)).toThrow(InvalidConstraint);
+  });
+
+  // Guard: who has 20,000 tags, and 500 packs in them, has each of them looked at for each pack.
+  it('looks no further than at the newest one that is allowed', () => {
+    const test = jest.fn(() => true);
+    expect(highest(tags, [{ kind: 'range', range: { test } as unknown as semver.Range }])?.version).toBe('2.0.0');
+    expect(test).toHaveBeenCalledTimes(1);
   });
 
   it('merges pins of commits', () => {

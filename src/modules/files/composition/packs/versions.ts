@@ -8,6 +8,8 @@ export interface VersionTag {
   /** `X.Y.Z`. */
   readonly version: string;
   readonly commit: string;
+  /** The version as it is compared: read once, and not for each comparison. */
+  readonly read: semver.SemVer;
 }
 
 /** A constraint that is none, or two that cannot both hold. */
@@ -16,6 +18,7 @@ export class InvalidConstraint extends Error {
 }
 
 const MAX_LENGTH = 256;
+const TAGS = 'refs/tags/';
 const COMMIT = /^[0-9a-f]{7,64}$/;
 const PART = /^(\^|~|>=|<=|>|<|=)?\s*v?(0|[1-9]\d{0,8})(?:\.(0|[1-9]\d{0,8}))?(?:\.(0|[1-9]\d{0,8}))?$/;
 const TAG = /^v(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})(?:\.(0|[1-9]\d{0,8}))?$/;
@@ -48,17 +51,28 @@ export function versionOfTag(tag: string): string | undefined {
   return found === null ? undefined : `${found[1]}.${found[2]}.${found[3] ?? 0}`;
 }
 
-/** Whether a pin is what a constraint allows. */
-export function allows(constraint: Constraint, pin: { readonly version?: string | undefined; readonly commit: string }): boolean {
-  if (constraint.kind === 'commit') return pin.commit.startsWith(constraint.hex);
-  return pin.version !== undefined && constraint.range.test(pin.version);
+/** The tags that count as versions, the newest first. @param refs commits by `refs/tags/v1.0` and other names */
+export function versionsAmong(refs: ReadonlyMap<string, string>): VersionTag[] {
+  const tags: VersionTag[] = [];
+  for (const [name, commit] of refs) {
+    const version = name.startsWith(TAGS) ? versionOfTag(name.slice(TAGS.length)) : undefined;
+    if (version !== undefined) tags.push({ version, commit, read: new semver.SemVer(version) });
+  }
+  return tags.sort((a, b) => b.read.compare(a.read));
 }
 
-/** The highest version that all constraints allow; undefined when there is none. `constraints` name no commit. */
+/** Whether a pin is what a constraint allows. */
+export function allows(
+  constraint: Constraint,
+  { version, commit, read = version }: Partial<Pick<VersionTag, 'version' | 'read'>> & Pick<VersionTag, 'commit'>,
+): boolean {
+  if (constraint.kind === 'commit') return commit.startsWith(constraint.hex);
+  return read !== undefined && constraint.range.test(read);
+}
+
+/** The highest version that all constraints allow; undefined when there is none. `constraints` name no commit. @param tags the newest first */
 export function highest(tags: readonly VersionTag[], constraints: readonly Constraint[]): VersionTag | undefined {
-  return tags
-    .filter((tag) => constraints.every((constraint) => allows(constraint, tag)))
-    .sort((a, b) => semver.rcompare(a.version, b.version))[0];
+  return tags.find((tag) => constraints.every((constraint) => allows(constraint, tag)));
 }
 
 /** The one commit that constraints pin, in as many digits as one of them gives. @throws InvalidConstraint when they pin two. */
@@ -74,8 +88,7 @@ export function pinnedCommit(constraints: readonly Constraint[]): string | undef
   return pinned;
 }
 
-/** What an import without a version gets: the newest minor and what is compatible, else the commit at hand. */
-export function defaultConstraint(tags: readonly VersionTag[], head: string): string {
-  const newest = highest(tags, []);
-  return newest === undefined ? `sha:${head}` : `^${semver.major(newest.version)}.${semver.minor(newest.version)}`;
+/** What an import without a version gets: the newest minor and what is compatible, else the commit at hand. @param tags the newest first */
+export function defaultConstraint([newest]: readonly VersionTag[], head: string): string {
+  return newest === undefined ? `sha:${head}` : `^${newest.read.major}.${newest.read.minor}`;
 }
