@@ -29,6 +29,8 @@ interface Listing {
 /** Which commit imports mean. A repository is asked once a lookup. */
 export class VersionLookup {
   readonly #listings = new Map<string, Promise<Listing>>();
+  /** By their texts: those of a repository are looked at again with each import of it. */
+  readonly #constraints = new Map<string, Constraint>();
 
   constructor(
     private readonly git: Git,
@@ -44,7 +46,7 @@ export class VersionLookup {
    */
   async pin(source: RepositorySource, versions: readonly string[], before: Pin | undefined): Promise<Pin> {
     try {
-      const constraints = versions.map(parseConstraint);
+      const constraints = versions.map((text) => this.#constraint(text));
       if (source.ref !== undefined && constraints.length > 0)
         throw new InvalidConstraint('it names a branch, tag or commit with "#" and a version as well');
       const commit = pinnedCommit(constraints);
@@ -97,6 +99,13 @@ export class VersionLookup {
     if (ranges.length > 0 && tagged === undefined)
       throw new InvalidConstraint('one import pins a commit that is none of the versions that another one allows');
     return tagged === undefined ? { commit } : pinOf(tagged);
+  }
+
+  /** @throws InvalidConstraint */
+  #constraint(text: string): Constraint {
+    const known = this.#constraints.get(text) ?? parseConstraint(text);
+    this.#constraints.set(text, known);
+    return known;
   }
 
   #listing(source: RepositorySource): Promise<Listing> {

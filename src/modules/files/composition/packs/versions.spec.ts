@@ -1,5 +1,8 @@
 import { describe, expect, it, jest } from '@jest/globals';
-import type semver from 'semver';
+import semver from 'semver';
+import type { Git } from '../../../../platform/git/git.js';
+import { parseSource, type RepositorySource } from './sources.js';
+import { VersionLookup } from './version-lookup.js';
 import {
   allows,
   defaultConstraint,
@@ -89,4 +92,23 @@ describe('versions', () => {
     expect(defaultConstraint(tags, 'c'.repeat(40))).toBe('^2.0');
     expect(defaultConstraint([], 'c'.repeat(40))).toBe(`sha:${'c'.repeat(40)}`);
   });
+});
+
+// Guard: a city with 2,500 versions of one pack has three million of them read, which holds up everybody for seconds.
+it('reads what is demanded of a repository once, however many imports demand something of it', async () => {
+  const list = (): Promise<Map<string, string>> => Promise.resolve(new Map([['refs/tags/v1.5', 'a'.repeat(40)]]));
+  const lookup = new VersionLookup({ list } as unknown as Git, '/', AbortSignal.timeout(60_000));
+  const source = parseSource('https://git.example/pack') as RepositorySource;
+  const { Range } = semver;
+  const read = jest.spyOn(semver, 'Range').mockImplementation((text) => new Range(text));
+  try {
+    const wanted: string[] = [];
+    for (const version of ['>=1.0', '>=1.1', '>=1.2', '>=1.3']) {
+      wanted.push(version);
+      expect(await lookup.pin(source, wanted, undefined)).toEqual({ version: '1.5.0', commit: 'a'.repeat(40) });
+    }
+    expect(read).toHaveBeenCalledTimes(4);
+  } finally {
+    read.mockRestore();
+  }
 });

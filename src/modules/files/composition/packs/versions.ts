@@ -61,13 +61,14 @@ export function versionsAmong(refs: ReadonlyMap<string, string>): VersionTag[] {
   return tags.sort((a, b) => b.read.compare(a.read));
 }
 
-/** Whether a pin is what a constraint allows. */
+/** Whether a pin, or a tag, is what a constraint allows. */
 export function allows(
   constraint: Constraint,
-  { version, commit, read = version }: Partial<Pick<VersionTag, 'version' | 'read'>> & Pick<VersionTag, 'commit'>,
+  { version, commit, read }: { readonly version?: string | undefined; readonly commit: string; readonly read?: semver.SemVer },
 ): boolean {
   if (constraint.kind === 'commit') return commit.startsWith(constraint.hex);
-  return read !== undefined && constraint.range.test(read);
+  const known = read ?? version;
+  return known !== undefined && constraint.range.test(known);
 }
 
 /** The highest version that all constraints allow; undefined when there is none. `constraints` name no commit. @param tags the newest first */
