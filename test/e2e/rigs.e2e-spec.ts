@@ -255,7 +255,7 @@ describe('what cannot be a rig', () => {
     ],
     [{ name: 'x1', path: 'city.toml/x' }, 400, 'invalid: invalid rig path: a part of it is not a directory', undefined],
     [{ name: 'x1', path: 'out/x' }, 400, /^invalid: invalid rig path: rig path escapes the city root/, undefined],
-    [{ name: 'x1', path: 'x'.repeat(300) }, 400, 'invalid: invalid rig path: it is too long', undefined],
+    [{ name: 'x1', path: 'x'.repeat(300) }, 400, 'invalid: invalid rig path: a part of it is longer than 255 bytes', undefined],
     [{ name: 'x1', git_url: 'https://u:p@example.org/x' }, 400, /^invalid: invalid git_url: it names a user or a password/, undefined],
     [
       { name: 'x1', git_url: 'file:///etc' },

@@ -78,6 +78,14 @@ export const DIRECTORIES: readonly Guard[] = [
     name: 'may not see',
   },
   {
+    guard: 'A path that no rig may have is not looked for on the disk.',
+    file: 'src/modules/sessions/rigs/rig-place.ts',
+    find: 'checkParts(wanted, roots, places);',
+    replace: '',
+    test: 'src/modules/sessions/rigs/rig-place.spec.ts',
+    name: 'not looked for where none can be',
+  },
+  {
     guard: 'Files that a key of some cities sends get no directory outside, whatever is there.',
     file: SERVICE,
     find: 'const isUnasked = claims.confined || (',

@@ -34,6 +34,14 @@ describe('the place of a rig', () => {
     }
   });
 
+  // Guard: a path of 2,000 parts that are not there has each of them looked for, a third of a second of the disk and of this process.
+  it('is not looked for where none can be', async () => {
+    await writeFile(path.join(city, 'note'), '');
+    const at = (given: string): ReturnType<typeof rigPlace> => rigPlace(given, { city, citiesRoot: root });
+    await expect(at('note/x')).rejects.toThrow('not a directory');
+    await expect(at(`note${'/x'.repeat(2_000)}`)).rejects.toThrow('more than 32 directories deep');
+  });
+
   it('may be where the operator allows it, and nowhere that a link leads to from there', async () => {
     const allowed = path.join(root, 'operators');
     const [rigs, spelled, other] = ['rigs', 'spelled', 'other'].map((name) => path.join(allowed, name)) as [string, string, string];

@@ -38,17 +38,11 @@ export async function rigPlace(given: string, roots: Roots): Promise<RigPlace> {
   const places = await RigRoots.of(roots);
   const wanted = places.respelled(path.resolve(roots.city, given));
   await requireNamed(wanted, roots);
+  // Before the disk is asked: of 2,000 parts that are not there it would be asked for each.
+  checkParts(wanted, roots, places);
   const directory = await canonical(wanted, roots, places);
   await requireNamed(directory, roots);
-  for (const at of [wanted, directory]) {
-    const root = places.of(at);
-    if (at === roots.city || root === undefined) throw escapes(roots.city);
-    const from = isBelow(roots.city, at) ? roots.city : root;
-    const parts = path.relative(from, at).split(path.sep);
-    if (parts.length > MAX_DEPTH) throw invalid(`it lies more than ${MAX_DEPTH} directories deep`);
-    if (parts.some((part) => RESERVED.has(part.toLowerCase()))) throw invalid('it lies in a directory that belongs to something else');
-    if (parts.some((part) => Buffer.byteLength(part) > MAX_COMPONENT_BYTES)) throw invalid('a part of it is longer than 255 bytes');
-  }
+  checkParts(directory, roots, places);
   await requireNoOtherCity(directory, places, roots.city);
   return { path: isBelow(roots.city, wanted) ? path.relative(roots.city, wanted) : wanted, directory };
 }
@@ -92,6 +86,17 @@ function diskProblem(error: unknown): unknown {
   const code = errnoOf(error);
   if (code === undefined || !DISK_ERRORS.has(code)) return error;
   return problem('dependency_missing', `the rig's directory cannot be written: ${code}`, { cause: error });
+}
+
+/** @throws ProblemError invalid_request for a path that no rig may have, whatever is there */
+function checkParts(at: string, { city }: Roots, places: RigRoots): void {
+  const root = places.of(at);
+  if (at === city || root === undefined) throw escapes(city);
+  const from = isBelow(city, at) ? city : root;
+  const parts = path.relative(from, at).split(path.sep);
+  if (parts.length > MAX_DEPTH) throw invalid(`it lies more than ${MAX_DEPTH} directories deep`);
+  if (parts.some((part) => RESERVED.has(part.toLowerCase()))) throw invalid('it lies in a directory that belongs to something else');
+  if (parts.some((part) => Buffer.byteLength(part) > MAX_COMPONENT_BYTES)) throw invalid('a part of it is longer than 255 bytes');
 }
 
 /** Resolves every link on the way; the part that does not exist yet is kept as it is. What lies outside is not looked at. */
