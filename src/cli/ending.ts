@@ -9,7 +9,7 @@ import { durationOf } from './events/options.js';
 import type { Io } from './io.js';
 import { plain } from './table.js';
 import { defined } from './values.js';
-import { noWorker } from './why/no-worker.js';
+import { NO_WORKER, workerAlive } from './why/no-worker.js';
 
 /** How an accepted request ended. */
 export type Ending =
@@ -34,18 +34,25 @@ export interface Waiting {
 /** Most requests end before the first look. A worker that dies while one waits is found missing at a later one. */
 const FIRST_LOOK_MS = 5_000;
 const MOST_MS = 60_000;
+/** After a stall of the database all leases look as if they were over, until each worker has renewed its own. */
+const AGAIN_MS = 3_000;
 
 /**
- * Tells once that no worker is alive: what is accepted then waits for one, in silence otherwise, and its end may be hours away. Never fails: whoever
- * waits is told by the stream itself that nobody answers.
+ * Tells once that no worker that runs agents is alive: a session then waits for one, and may wait for hours. Stops where the key may not ask. Never
+ * fails: when the server does not answer, the stream says so.
  */
 async function tellNoWorker(api: Api, progress: Progress, firstMs: number, signal: AbortSignal): Promise<void> {
+  const alive = (): Promise<boolean | undefined> => workerAlive({ ...api, signal }).catch(() => true);
   for (let pause = firstMs; ; pause = Math.min(pause * 2, MOST_MS)) {
     await sleep(pause, signal);
     if (signal.aborted) return;
-    const [missing] = await noWorker({ ...api, signal }).catch(() => []);
-    if (signal.aborted) return;
-    if (missing !== undefined) return progress.tell(`${missing.what}; it waits for ${missing.ends.join('; ')}`);
+    let found = await alive();
+    if (found === false) {
+      await sleep(Math.min(AGAIN_MS, firstMs), signal);
+      found = signal.aborted ? undefined : await alive();
+    }
+    if (signal.aborted || found === undefined) return;
+    if (!found) return progress.tell(`${NO_WORKER.what}; it waits for ${NO_WORKER.ends.join('; ')}`);
   }
 }
 
@@ -56,7 +63,9 @@ export async function awaitEnding(api: Api, waiting: Waiting): Promise<Ending> {
   const done = new AbortController();
   const limit = timeoutMs === undefined ? [] : [timeLimit(timeoutMs)];
   const signal = AbortSignal.any([api.signal, done.signal, ...limit]);
-  const beside = Promise.all([waiting.beside?.(signal), tellNoWorker(api, progress, waiting.lookMs ?? FIRST_LOOK_MS, signal)]);
+  // All else is done by workers of any kind, also by those that run no agents.
+  const looks = operation.startsWith('session.');
+  const beside = Promise.all([waiting.beside?.(signal), looks && tellNoWorker(api, progress, waiting.lookMs ?? FIRST_LOOK_MS, signal)]);
   const onPause = (ms: number, why: string): void => progress.note(`${why}; trying again in ${Math.ceil(ms / 1_000)} s`);
   const seen = (event: unknown): void => {
     const envelope = event as Envelope;

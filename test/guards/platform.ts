@@ -157,6 +157,14 @@ export const PLATFORM: readonly Guard[] = [
     name: 'without what may be a password',
   },
   {
+    guard: 'A wrong value that may hold a password or a key is not shown.',
+    file: 'src/platform/config/wrong-value.ts',
+    find: 'return HARMLESS.test(value) ? ',
+    replace: 'return value.length > 0 ? ',
+    test: 'src/platform/config/config.spec.ts',
+    name: 'is told without its value where that may be secret',
+  },
+  {
     guard: 'A process that can ask nobody says nothing of how long operations wait.',
     file: 'src/platform/operations/operations.ts',
     find: 'waiting.remove()',

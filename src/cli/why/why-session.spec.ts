@@ -80,7 +80,7 @@ describe('svc why SESSION', () => {
   ])('says that no worker is alive of one that its row says is %s', async (_what, session) => {
     for (const runners of [[], [{ state: 'active', lease_age_s: 16 }]]) {
       expect((await why(session, [], runners)).split('\n').slice(1)).toEqual([
-        '  no worker is alive, so nothing of it goes on',
+        '  no worker that runs agents is alive, so nothing of it goes on',
         '    ended by: the start of a worker: `SVC_ROLE=worker svc serve`; see `svc doctor`',
         '',
       ]);

@@ -23,9 +23,9 @@ describe('a variable', () => {
     ['SVC_RUNNER_CAPACITY', 'many', 'has to be a whole number from 0 to 10000 (given: "many")'],
     ['SVC_RUNNER_CAPACITY', '10001', 'has to be a whole number from 0 to 10000 (given: "10001")'],
     ['SVC_RATE_LIMIT_KEY', '-1', 'has to be a number from 0 to 1000000 (given: "-1")'],
-    ['SVC_PORT', `8${'3'.repeat(99)}`, `has to be a whole number from 0 to 65535 (given: "8${'3'.repeat(59)}…")`],
+    ['SVC_PORT', `8${'3'.repeat(99)}`, 'has to be a whole number from 0 to 65535'],
     ['SVC_ROLE', 'wroker', 'Invalid option: expected one of "all"|"api"|"worker" (given: "wroker")'],
-    ['SVC_ALLOWED_PATHS', '/', 'each entry has to be an absolute directory, and not / (given: "/")'],
+    ['SVC_ALLOWED_PATHS', '/', 'each entry has to be an absolute directory, and not /'],
   ])('(%s) that is wrong is told with what it may be and what it is: %s', (name, value, line) =>
     expect(() => loadConfig({ [name]: value }, '/tmp')).toThrow(new Error(`wrong configuration:\n  ${name}: ${line}`)),
   );
@@ -37,6 +37,16 @@ describe('a variable', () => {
     ['OTEL_EXPORTER_OTLP_ENDPOINT', 'grpc://s3cret@there', 'has to be a URL that begins with http:// or https:// (given: grpc://…)'],
   ])('(%s) that is an address is told without what may be a password: %s', (name, value, line) =>
     expect(() => loadConfig({ [name]: value }, '/tmp')).toThrow(new Error(`wrong configuration:\n  ${name}: ${line}`)),
+  );
+
+  it.each([
+    ['SVC_ALLOWED_TARGETS', 'https://me:s3cret@git.example.com/packs'],
+    ['SVC_AUTH', 'svc_s3cret0123456789'],
+    ['SVC_PORT', 's3cret-0123456789abcdef0123456789'],
+  ])('(%s) is told without its value where that may be secret', (name, value) =>
+    expect(() => loadConfig({ [name]: value }, '/tmp')).toThrow(
+      expect.objectContaining({ message: expect.stringMatching(new RegExp(`^wrong configuration:\n  ${name}: (?!.*s3cret)`)) }),
+    ),
   );
 
   it('that is the address of a database is told without its password', () => {

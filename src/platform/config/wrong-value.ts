@@ -1,7 +1,8 @@
 import { z } from 'zod';
 
-const MOST_SHOWN = 60;
-/** What may carry a password or a token. A mistyped address cannot be taken apart, so nothing behind its scheme is shown. */
+/** A word or a number. Whatever may be a key, a password or an address with one has other characters, or more of them. */
+const HARMLESS = /^[a-z0-9.+-]{0,20}$/i;
+/** A mistyped address cannot be taken apart, so nothing behind its scheme is shown; of headers nothing at all. */
 const SECRET = /_(URL|ENDPOINT|HEADERS)$/;
 const SCHEME = /^[a-z][a-z0-9+.-]{0,15}:\/\//i;
 
@@ -18,8 +19,9 @@ function numberWords(schema: z.ZodType): string | undefined {
   return `has to be a ${whole ? 'whole ' : ''}number from ${minValue} to ${maxValue}`;
 }
 
-function shown(name: string, value: string): string {
-  if (!SECRET.test(name)) return `given: ${JSON.stringify(value.length > MOST_SHOWN ? `${value.slice(0, MOST_SHOWN)}…` : value)}`;
+/** What may be shown of a value; undefined for nothing. */
+function shown(name: string, value: string): string | undefined {
+  if (!SECRET.test(name)) return HARMLESS.test(value) ? `given: ${JSON.stringify(value)}` : undefined;
   const scheme = SCHEME.exec(value)?.[0];
   return scheme === undefined ? 'given: something without a scheme' : `given: ${scheme}…`;
 }
@@ -27,5 +29,6 @@ function shown(name: string, value: string): string {
 /** The line about a variable: what it may be, and what it is, without what may be secret. */
 export function wrongValue(name: string, schema: z.ZodType | undefined, message: string, value: string | undefined): string {
   const allowed = (schema === undefined ? undefined : numberWords(schema)) ?? message;
-  return `${name}: ${allowed}${value === undefined ? '' : ` (${shown(name, value)})`}`;
+  const given = value === undefined ? undefined : shown(name, value);
+  return `${name}: ${allowed}${given === undefined ? '' : ` (${given})`}`;
 }
