@@ -52,8 +52,18 @@ describe('a table on a terminal', () => {
     ).toBe('ID    STATE\nal-1  asleep\nal-2  \u001b[31mfailed (of\u2026\u001b[0m\n');
   });
 
-  it('keeps something of the last column on a terminal that is too narrow', () => {
-    expect(table(['ID', 'TITLE'], rows, { width: 5 })).toContain('al-1   A title tha…\n');
+  it('cuts further before it gives its columns up, and tells value by value where they do not fit even so', () => {
+    expect(table(['ID', 'TITLE'], rows, { width: 15 })).toContain('al-1   A title…\n');
+    const cities = [
+      ['demo', 'crashed', '2', '', '$0.0000', 'al-1'],
+      ['', '1 of 2 run', '12', '1', '$0.0000', 'an-id-that-is-longer-than-a-line'],
+    ];
+    const shown = table(['CITY', 'STATUS', 'SESSIONS', 'IN PROGRESS', 'TODAY', 'BEAD'], cities, { width: 30, colour: true });
+    expect(shown).toBe(
+      'city: demo\n  status: \u001b[31mcrashed\u001b[0m  sessions: 2\n  today: $0.0000  bead: al-1\n' +
+        '  status: 1 of 2 run\n  sessions: 12  in progress: 1\n  today: $0.0000\n  bead: an-id-that-is-longer-than-a-line\n',
+    );
+    expect(table(['', 'A LONG HEADER'], [['today', 'a text that is too long']], { width: 12 })).toBe('today\n  a long header: a text…\n');
   });
 
   // Guard: a long name in the middle breaks no lines.
@@ -72,11 +82,12 @@ describe('a table on a terminal', () => {
     const asked = table(['SESSION', 'REQUEST', 'AGE', 'QUESTION'], [['al-1', 'req-9a7c024d500bdd095a1b65d8', '3s', 'Shall I?']], {
       width: 20,
     });
-    expect(asked).toContain('  req-9a7c024d500bdd095a1b65d8  ');
+    expect(asked).toContain('request: req-9a7c024d500bdd095a1b65d8\n');
     // A state is coloured as what it is, also where that is cut off.
     expect(shown).toContain('[31mprovider-ter…[0m');
-    expect(table(['A', 'A LONG HEADER'], [['x', 'y']], { width: 5 })).toBe('A  A LONG HEAD…\nx  y\n');
-    expect(table(['A', 'A LONG HEADER', 'B'], [['x', 'y', 'z']], { width: 5 })).toBe('A  A LONG HEADER  B\nx  y              z\n');
+    expect(table(['A', 'A LONG HEADER', 'B'], [['x', 'y', 'a word or two']], { width: 26 })).toBe(
+      'A  A LONG HEADER  B\nx  y              a word…\n',
+    );
   });
 
   it('counts what takes two columns twice, and cuts between characters', () => {

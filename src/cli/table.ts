@@ -36,14 +36,16 @@ export function cut(text: string, room: number): string {
   return `${kept.trimEnd()}…`;
 }
 
-/** A column that is cut keeps at least this much, also on a terminal that is too narrow. */
+/** A column that is cut keeps at least this much. */
 const CUT_MIN = 12;
+/** And this much where the terminal is too narrow for that. */
+const CUT_MIN_NARROW = 8;
 /** What other commands are given, beside the first column: half an id is of no use. */
 const WHOLE = new Set(['ID', 'SESSION', 'REQUEST', 'ALIAS', 'BEAD', 'CONVOY', 'RUN', 'CONVERSATION']);
 
 /**
  * Left-aligned columns, two spaces apart, no trailing blanks. A column that is empty in every row is left out; on a terminal the last
- * one is cut to its width, then the widest of those that hold no id. States have colours.
+ * one is cut to its width, then the widest of those that hold no id. What does not fit even so is told value by value. States have colours.
  */
 export function table(
   headers: readonly string[],
@@ -55,6 +57,11 @@ export function table(
   const lines = [pick(headers), ...rows.map(pick)];
   const wanted = lines[0]!.map((_, column) => Math.max(...lines.map((line) => widthOf(line[column] ?? ''))));
   const widths = width === undefined ? wanted : fitted(wanted, lines[0]!, width);
+  if (widths === undefined)
+    return lines
+      .slice(1)
+      .map((line) => valuesOf(lines[0]!, line, width!, colour))
+      .join('');
   return lines
     .map((line, row) => {
       const cells = line.map((cell, column) => {
@@ -68,25 +75,49 @@ export function table(
     .join('');
 }
 
-/** How wide columns are on a terminal: the last one gives way first, then the widest of the others; none below its header. */
-function fitted(wanted: readonly number[], headers: readonly string[], width: number): number[] {
+/**
+ * How wide columns are on a terminal: the last one gives way first, then the widest of the others; none below its header. Undefined where
+ * they do not fit: lines that the terminal breaks have no columns.
+ */
+function fitted(wanted: readonly number[], headers: readonly string[], width: number): number[] | undefined {
   const widths = [...wanted];
   const last = widths.length - 1;
-  const leastOf = (column: number): number => Math.max(CUT_MIN, column === last ? 0 : widthOf(headers[column]!));
   let over = wanted.reduce((sum, one) => sum + one + 2, -2) - width;
-  const narrow = (column: number, by: number): void => {
-    const less = Math.max(0, Math.min(over, by, widths[column]! - leastOf(column)));
+  const narrow = (column: number, by: number, least: number): void => {
+    const less = Math.max(0, Math.min(over, by, widths[column]! - least));
     widths[column]! -= less;
     over -= less;
   };
-  narrow(last, Infinity);
+  narrow(last, Infinity, CUT_MIN);
   const others = headers.flatMap((header, column) => (column === 0 || column === last || WHOLE.has(header) ? [] : [column]));
-  while (over > 0) {
-    const widest = others.filter((column) => widths[column]! > leastOf(column)).sort((a, b) => widths[b]! - widths[a]!)[0];
-    if (widest === undefined) break;
-    narrow(widest, 1);
+  for (const [columns, least] of [[others, CUT_MIN] as const, [[...others, last], CUT_MIN_NARROW] as const]) {
+    const leastOf = (column: number): number => Math.max(least, column === last ? 0 : widthOf(headers[column]!));
+    while (over > 0) {
+      const widest = columns.filter((column) => widths[column]! > leastOf(column)).sort((a, b) => widths[b]! - widths[a]!)[0];
+      if (widest === undefined) break;
+      narrow(widest, 1, leastOf(widest));
+    }
   }
-  return widths;
+  return over > 0 ? undefined : widths;
+}
+
+/** A row as lines of `name: value`, the first value at their head. What others are given is whole; what else is too long is cut. */
+function valuesOf(headers: readonly string[], row: readonly string[], width: number, colour: boolean): string {
+  const lines: string[] = [];
+  let taken = Infinity;
+  for (const [column, cell] of row.entries()) {
+    if (cell === '') continue;
+    const header = headers[column]!;
+    const name = header === '' ? '' : `${header.toLowerCase()}: `;
+    const text = column === 0 || WHOLE.has(header) ? cell : cut(cell, Math.max(CUT_MIN_NARROW, width - 2 - widthOf(name)));
+    const shown = name + (colour ? coloured(header, text, cell) : text);
+    const takes = widthOf(name + text) + 2;
+    const follows = column > 0 && lines.length > 1 && taken + takes <= width;
+    if (follows) lines[lines.length - 1] += `  ${shown}`;
+    else lines.push(column === 0 ? shown : `  ${shown}`);
+    taken = follows ? taken + takes : takes;
+  }
+  return lines.map((line) => `${line}\n`).join('');
 }
 
 /** The same without headers. */
