@@ -48,7 +48,12 @@ const runner = (values: Partial<Schemas['Runner']> = {}): Schemas['Runner'] => (
 });
 const HEALTH = { status: 'ok', version: VERSION, uptime_sec: 1, cities_total: 0, cities_running: 0 };
 
-async function doctor(said: Info, runners: Schemas['Runner'][], routes: Record<string, Handler> = {}): Promise<Finding[]> {
+async function doctor(
+  said: Info,
+  runners: Schemas['Runner'][],
+  routes: Record<string, Handler> = {},
+  ...args: string[]
+): Promise<Finding[]> {
   server = await testServer({
     '/health': (_request, response) => json(response, HEALTH),
     '/ready': (_request, response) => json(response, { status: 'ready', parts: ['database'] }),
@@ -58,7 +63,7 @@ async function doctor(said: Info, runners: Schemas['Runner'][], routes: Record<s
     ...routes,
   });
   const io = fakeIo();
-  await runCli(['doctor', '--json', '--api', server.url], io);
+  await runCli(['doctor', '--json', '--api', server.url, ...args], io);
   return (JSON.parse(io.stdout) as { checks: Finding[] }).checks;
 }
 /** The city alpha, which runs. */
@@ -122,6 +127,21 @@ describe('svc doctor', () => {
         mend: expect.stringContaining('redis-cli'),
       }),
     );
+  });
+
+  it('says which provider was meant, and looks at the others', async () => {
+    const item = { kind: 'provider', display_name: 'One', status: 'configured' };
+    const readiness: Handler = ({ url }, response) => {
+      const asked = new URL(url!, 'http://here').searchParams.get('items')?.split(',') ?? ['claude', 'codex'];
+      if (asked.includes('claud')) return problem(response, 400, 'invalid: unsupported items value "claud"');
+      json(response, { items: Object.fromEntries(asked.map((name) => [name, item])) });
+    };
+    const found = await doctor(info(), [runner()], { '/v0/readiness': readiness }, '--providers', 'codex,claud,else');
+    expect(found.filter(({ area }) => area === 'providers').map(({ name, status, message }) => [name, status, message])).toEqual([
+      ['codex', 'ok', expect.stringContaining('installed')],
+      ['claud', 'failed', 'no provider is called so; did you mean claude?'],
+      ['else', 'failed', 'no provider is called so; there are claude, codex'],
+    ]);
   });
 
   it('looks for a queue where it is', async () => {

@@ -1,5 +1,6 @@
 import { ask, type Api, type Schemas } from '../api.js';
 import { ApiError, oneLine } from '../errors.js';
+import { meantBy } from '../meant.js';
 import { unusable } from '../config/view.js';
 import { allOf } from '../../client/pages.js';
 import { failed, ok, skipped, warning, type Found } from './finding.js';
@@ -106,14 +107,30 @@ function ownProgram(name: string): Found {
   return skipped(`provider ${name}`, 'starts a program of its own, which nobody looks for before a session is started');
 }
 
-/** What worker hosts have found of providers, having looked again. */
+/** What worker hosts have found of providers, having looked again. A name that nobody has keeps nobody from looking at the others. */
 export async function readiness(api: Api, items: readonly string[]): Promise<Found[]> {
   if (items.length === 0) return [];
-  // The agent that is shipped is always there.
-  const fresh = items.some((item) => item !== 'loopback');
-  const params = { query: { items: items.join(','), fresh } };
-  const { data } = await ask(api, (signal) => api.http.GET('/v0/readiness', { params, signal }));
-  return items.map((name) => provider(name, data.items[name]));
+  try {
+    // The agent that is shipped is always there.
+    const found = await lookedAt(api, { items: items.join(','), fresh: items.some((item) => item !== 'loopback') });
+    return items.map((name) => provider(name, found[name]));
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 400) throw error;
+    const there = Object.keys(await lookedAt(api, {}));
+    const unknown = items.filter((item) => !there.includes(item));
+    if (unknown.length === 0) throw error;
+    const others = items.filter((item) => there.includes(item));
+    return [...(await readiness(api, others)), ...unknown.map((name) => nobody(name, there))];
+  }
+}
+
+async function lookedAt(api: Api, query: { items?: string; fresh?: boolean }): Promise<Schemas['ReadinessResponse']['items']> {
+  return (await ask(api, (signal) => api.http.GET('/v0/readiness', { params: { query }, signal }))).data.items;
+}
+
+function nobody(name: string, there: readonly string[]): Found {
+  const meant = meantBy(name, there);
+  return failed(name, `no provider is called so; ${meant === undefined ? `there are ${there.join(', ')}` : `did you mean ${meant}?`}`);
 }
 
 function provider(name: string, item: Schemas['ReadinessItem'] | undefined): Found {
