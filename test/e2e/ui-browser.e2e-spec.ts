@@ -92,6 +92,22 @@ described('the page in browsers', () => {
     await context.close();
   });
 
+  it('shows where somebody is also in colours of his own, which have no backgrounds', async () => {
+    expect(outcome(await a.post(`${city}/beads`, { title: 'To stand on' }))).toBe(201);
+    const context = await watched.context();
+    const page = await watched.open(`${base}/ui/c/alpha/beads`, { context });
+    await page.emulateMedia({ forcedColors: 'active' });
+    const line = (selector: string): Promise<string> =>
+      page.evaluate<string>(`getComputedStyle(document.querySelector(${JSON.stringify(selector)})).outlineStyle`);
+    await page.locator('[data-bead]').first().waitFor();
+    expect(await line('nav [data-status="active"]')).toBe('solid');
+    expect(await line('[data-bead][data-current]')).toBe('solid');
+    await page.keyboard.press('Control+k');
+    await page.locator('[role="option"]').first().waitFor();
+    expect(await line('[role="option"][aria-selected="true"]')).toBe('solid');
+    await context.close();
+  });
+
   it('tells how old something is by the clock of the service, where its own is hours off', async () => {
     const made = await a.post(`${city}/beads`, { title: 'Made just now' });
     expect(outcome(made)).toBe(201);
