@@ -653,6 +653,14 @@ export const PAGE: readonly Guard[] = [
     test: 'ui/src/lib/text.spec.ts',
   },
   {
+    guard: 'What joins an emoji is told where it joins none.',
+    file: 'ui/src/lib/text.ts',
+    find: '\\u200d(?=\\p{Extended_Pictographic})',
+    replace: '\\u200d',
+    test: 'ui/src/lib/text.spec.ts',
+    name: 'leaves emoji whole',
+  },
+  {
     guard: 'A link of an agent leads to the web or to mail, and to nothing that runs.',
     file: 'ui/src/markdown/links.ts',
     find: '!SCHEMES.has(url.protocol)',

@@ -11,6 +11,23 @@ describe('what is shown of a text', () => {
     expect(visible('a\tb\nüñ 日本 👍')).toBe('a\tb\nüñ 日本 👍');
   });
 
+  it('leaves emoji whole, and says what stands beside them', () => {
+    const [joiner, variation, family] = [point(0x200d), point(0xfe0f), point(0x1f469)];
+    for (const whole of [
+      `${point(0x26a0)}${variation} careful`,
+      `${family}${joiner}${point(0x1f680)}`,
+      `${family}${point(0x1f3fd)}${joiner}${point(0x2764)}${variation}${joiner}${family}`,
+      `1${variation}${point(0x20e3)}`,
+    ])
+      expect(visible(whole)).toBe(whole);
+    expect(visible(`${family}${joiner}rm${joiner}${family} a${variation} 1${variation}`)).toBe(
+      `${family}⟨U+200D⟩rm⟨U+200D⟩${family} a⟨U+FE0F⟩ 1⟨U+FE0F⟩`,
+    );
+    expect(visible(`${family}${variation}${variation}${joiner}${joiner}${family}`)).toBe(
+      `${family}${variation}⟨U+FE0F⟩⟨U+200D⟩⟨U+200D⟩${family}`,
+    );
+  });
+
   it('has nothing that is meant for a terminal', () => {
     const esc = point(0x1b);
     expect(plain(`${esc}[31mred${esc}[0m ${esc}]8;;https://x${point(7)}link${esc}]8;;${esc}\\ ${esc}[2Jdone`)).toBe('red link done');

@@ -28,13 +28,24 @@ const HIDDEN: readonly (readonly [number, number])[] = [
 
 const isHidden = (point: number): boolean => HIDDEN.some(([first, last]) => point >= first && point <= last);
 
+/** What makes one emoji of those around it is seen: ⚠️ is one with a sign behind it, and a family is joined by some. */
+const OF_EMOJI =
+  /(?<=\p{Extended_Pictographic}|[\d#*](?=\ufe0f\u20e3))\ufe0f|(?<=\p{Extended_Pictographic}(?:\ufe0f|\p{Emoji_Modifier})?)\u200d(?=\p{Extended_Pictographic})/uy;
+
+function isOfEmoji(text: string, at: number): boolean {
+  OF_EMOJI.lastIndex = at;
+  return OF_EMOJI.test(text);
+}
+
 /** Says what cannot be seen: `⟨U+202E⟩`. */
 export function visible(text: string): string {
   let shown = '';
+  let at = 0;
   for (const character of text) {
     const point = character.codePointAt(0)!;
-    shown +=
-      point > 0x1f && point < 0x7f ? character : isHidden(point) ? `⟨U+${point.toString(16).toUpperCase().padStart(4, '0')}⟩` : character;
+    const seen = (point > 0x1f && point < 0x7f) || !isHidden(point) || isOfEmoji(text, at);
+    at += character.length;
+    shown += seen ? character : `⟨U+${point.toString(16).toUpperCase().padStart(4, '0')}⟩`;
   }
   return shown;
 }
