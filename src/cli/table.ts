@@ -109,7 +109,7 @@ function valuesOf(headers: readonly string[], row: readonly string[], width: num
     if (cell === '') continue;
     const header = headers[column]!;
     const name = header === '' ? '' : `${header.toLowerCase()}: `;
-    const text = column === 0 || WHOLE.has(header) ? cell : cut(cell, Math.max(CUT_MIN_NARROW, width - 2 - widthOf(name)));
+    const text = WHOLE.has(header) || column === 0 ? cell : cut(cell, Math.max(CUT_MIN_NARROW, width - 2 - widthOf(name)));
     const shown = name + (colour ? coloured(header, text, cell) : text);
     const takes = widthOf(name + text) + 2;
     const follows = column > 0 && lines.length > 1 && taken + takes <= width;
