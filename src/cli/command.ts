@@ -114,7 +114,7 @@ export interface CityContext<T extends object> extends Context {
 export async function cityContextOf<T extends object>(command: Command, io: Io): Promise<CityContext<T>> {
   const context = contextOf(command, io);
   const city = (await context.scope()).city ?? (await chosenCity(context));
-  if (city === undefined) throw new CliError('which city? name it with --city or SVC_CITY', EXIT.usage);
+  if (city === undefined) throw new CliError('which city? name it with --city or SVC_CITY; `svc city list` lists them', EXIT.usage);
   asked.set(io, { api: context.api, city });
   return { ...context, city, flags: flagsOf<T>(command), path: pathOf(command) };
 }

@@ -258,7 +258,10 @@ describe('what is missing', () => {
       io.stderr.split('number or name: ')[1],
     ];
     expect(await asked(typed('9'))).toEqual([2, 'svc bead list: there is no city 9: see `svc city list`\n']);
-    expect(await asked(async function* () {})).toEqual([2, '\nsvc bead list: which city? name it with --city or SVC_CITY\n']);
+    expect(await asked(async function* () {})).toEqual([
+      2,
+      '\nsvc bead list: which city? name it with --city or SVC_CITY; `svc city list` lists them\n',
+    ]);
     const io = fakeIo({
       lines: async function* () {
         io.interrupt();

@@ -128,7 +128,7 @@ describe('wrong command lines', () => {
     [['event', 'emit', 'a.b', '--city', 'alpha', '--payload', '[1]'], 'svc event emit: --payload is not a JSON object'],
     [['health', '--api', 'ftp://x'], 'svc health: --api does not give an http or https address'],
     [['health', '--key-file', '/nowhere/key'], 'svc health: --key-file: '],
-    [['bead', 'list'], 'svc bead list: which city? name it with --city or SVC_CITY\n'],
+    [['bead', 'list'], 'svc bead list: which city? name it with --city or SVC_CITY; `svc city list` lists them\n'],
     [['bead', 'list', '--city', 'a', '--limit', 'x'], 'svc bead list: --limit: not a whole number: x\n'],
     [['bead', 'list', '--city', 'a', '--created-after', 'x'], 'svc bead list: --created-after: not a time: x'],
     [['bead', 'list', '--status', 'done'], "svc bead list: option '-s, --status <status>' argument 'done' is invalid."],
