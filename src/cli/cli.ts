@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander';
+import { inFlags } from './body-flags.js';
 import { askedBy, pathOf } from './command.js';
 import { ApiError, CliError, oneLine } from './errors.js';
 import { exitCodeOf } from './exit-codes.js';
@@ -93,7 +94,7 @@ export async function runCli(args: readonly string[], around: Io): Promise<numbe
       const message = plain(oneLine((error as { message?: string } | null)?.message ?? String(error)));
       const more = error instanceof ApiError ? await aboutMissing(error, io).catch(() => '') : '';
       // Who is told more needs no list beside it.
-      const said = more === '' ? message : message.replace(SEE_LIST, '');
+      const said = inFlags(more === '' ? message : message.replace(SEE_LIST, ''), running);
       if (message !== '') io.err(`${pathOf(running)}: ${said}${plain(more)}${again(error, running)}\n`);
     }
     return exitCodeOf(error, io.asked);

@@ -108,6 +108,8 @@ export interface CityContext<T extends object> extends Context {
   readonly flags: T;
   /** How the command is called: `svc bead close`. */
   readonly path: string;
+  /** Where it is about a city alone: what has flags for what the API calls by its own names. */
+  readonly command?: Command;
 }
 
 /** @throws CliError when no city is named. */
@@ -116,7 +118,7 @@ export async function cityContextOf<T extends object>(command: Command, io: Io):
   const city = (await context.scope()).city ?? (await chosenCity(context));
   if (city === undefined) throw new CliError('which city? name it with --city or SVC_CITY; `svc city list` lists them', EXIT.usage);
   asked.set(io, { api: context.api, city });
-  return { ...context, city, flags: flagsOf<T>(command), path: pathOf(command) };
+  return { ...context, city, flags: flagsOf<T>(command), path: pathOf(command), command };
 }
 
 const COMMON = new Set(['api', 'context', 'keyFile', 'caCert', 'city']);

@@ -1,3 +1,4 @@
+import { inFlags } from './body-flags.js';
 import { CliError, InterruptedError, oneLine, UnreachableError } from './errors.js';
 import type { CityContext } from './command.js';
 import { plain } from './table.js';
@@ -28,7 +29,8 @@ export async function showEach(
       const known = error instanceof CliError && !(error instanceof InterruptedError) && !(error instanceof UnreachableError);
       if (!known || unique.length === 1) throw error;
       failed += 1;
-      const message = plain(oneLine(error.message));
+      const said = plain(oneLine(error.message));
+      const message = context.command === undefined ? said : inFlags(said, context.command);
       const about = plain(name);
       context.io.err(`${context.path}: ${message.includes(about) ? '' : `${about}: `}${message}\n`);
     }

@@ -371,6 +371,17 @@ describe('the API that a command talks to', () => {
     expect([code, io.stderr]).toEqual([1, `svc city list: ${message}\n`]);
   });
 
+  it.each([
+    [['agent', 'create', 'worker'], '/agents', 'svc agent create: validation failed (--provider: is required)\n'],
+    [['agent', 'update', 'a', 'b', '--provider', 'x'], '/agent/a', 'svc agent update: validation failed (--provider: is required)\n'],
+  ])('calls the members of a body as the command line does: %j', async (command, path, said) => {
+    const problem = { detail: 'validation failed', errors: [{ location: 'body.provider', message: 'is required' }] };
+    const refuse: Handler = (_request, response) => void response.writeHead(422).end(JSON.stringify(problem));
+    const server = await serve({ [`/v0/city/alpha${path}`]: refuse });
+    const { io } = await svc([...command, '--city', 'alpha', '--api', server.url]);
+    expect(io.stderr).toContain(said);
+  });
+
   it('tells the facts of a conflict beside its detail, each once', async () => {
     const errors = [
       { location: 'bead.assignee', message: 'is owned by worker', value: 'worker' },
