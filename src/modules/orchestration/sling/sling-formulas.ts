@@ -135,7 +135,7 @@ function warningsOf({ run, created }: Launched, { compiler, root_only: alone }: 
     return [`run ${run.id} ${run.outcome === 'fail' ? 'has failed' : 'was canceled'} as it was launched: ${run.error_message}`];
   if (!created || source !== undefined || compiler === 2 || alone) return [];
   return [
-    `run ${run.id} is in no queue: its steps are closed by whoever reads GET …/runs/${run.id}/steps; attach the formula to a bead to have it offered`,
+    `run ${run.id} is in no queue: whoever reads its steps closes them (\`svc run show ${run.id}\`); attach the formula to a bead (--on) to have it offered`,
   ];
 }
 
