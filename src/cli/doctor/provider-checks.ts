@@ -55,11 +55,9 @@ function configuration(city: string, { rejected, revision }: Config, warnings: r
   const counts = `revision ${revision ?? '?'}`;
   const [first, ...others] = warnings;
   if (first === undefined) return ok('configuration', counts);
-  return warning(
-    'configuration',
-    `${counts}, which may have a mistake: ${first}${others.length > 0 ? `, and ${others.length} more` : ''}`,
-    mend,
-  );
+  const said = `${counts}, which may have a mistake: ${first}`;
+  // Each says itself what is wrong, and the command no more than that of the others.
+  return others.length === 0 ? warning('configuration', said) : warning('configuration', `${said}, and ${others.length} more`, mend);
 }
 
 /** What is not forbidden in the files that count, and may be a mistake. */

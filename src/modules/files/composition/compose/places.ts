@@ -55,6 +55,9 @@ export function warnOfShadows(run: Run, agents: Agents, silent: ReadonlySet<stri
     if (agent.binding !== '' || agent.definition.pack !== '') continue;
     for (const { binding, qualifiedName } of agents.inPlace(agent.dir, agent.name))
       if (binding !== '' && !silent.has(binding))
-        run.warn(agent.definition.named, `the bare name "${agent.name}" means this agent and no longer "${qualifiedName}"`);
+        run.warn(
+          agent.definition.named,
+          `the bare name "${agent.name}" means this agent and no longer "${qualifiedName}": call it otherwise, or where that is meant set shadow = "silent" of the import "${binding}"`,
+        );
   }
 }
