@@ -7,6 +7,7 @@ import { printJson } from './command.js';
 import type { Envelope } from './events/filter.js';
 import { durationOf } from './events/options.js';
 import type { Io } from './io.js';
+import { pausesTold } from './pauses.js';
 import { plain } from './table.js';
 import { defined } from './values.js';
 import { NO_WORKER, workerAlive } from './why/no-worker.js';
@@ -66,7 +67,7 @@ export async function awaitEnding(api: Api, waiting: Waiting): Promise<Ending> {
   // All else is done by workers of any kind, also by those that run no agents.
   const looks = operation.startsWith('session.');
   const beside = Promise.all([waiting.beside?.(signal), looks && tellNoWorker(api, progress, waiting.lookMs ?? FIRST_LOOK_MS, signal)]);
-  const onPause = (ms: number, why: string): void => progress.note(`${why}; trying again in ${Math.ceil(ms / 1_000)} s`);
+  const pauses = pausesTold((text) => progress.note(text));
   const seen = (event: unknown): void => {
     const envelope = event as Envelope;
     const own = steps!.subject === undefined ? requestOf(envelope) === requestId : envelope.subject === steps!.subject;
@@ -74,7 +75,7 @@ export async function awaitEnding(api: Api, waiting: Waiting): Promise<Ending> {
   };
   const told = steps === undefined ? {} : { steps: { types: steps.types, seen } };
   try {
-    const outcome = await api.client.waitFor(accepted, { ...defined({ city }), operation, signal, onPause, ...told });
+    const outcome = await api.client.waitFor(accepted, { ...defined({ city }), operation, signal, ...pauses, ...told });
     const envelope = outcome.event as Envelope;
     return outcome.ok ? { ok: true, envelope } : { ok: false, envelope, failure: outcome.failure };
   } catch (error) {

@@ -179,7 +179,7 @@ describe('a list', () => {
     await expect(watching).rejects.toThrow('not_found: gone');
     expect(io.stdout).toBe(`${JSON.stringify(bead(1))}\n${JSON.stringify(bead(5))}\n`);
     expect(io.stderr).toBe(
-      'svc x: nobody answers; trying again in 1 s\nsvc x: unavailable: starting; trying again in 1 s\nsvc x: no answer within 30 s; trying again in 1 s\nal-1 is not listed any more\n',
+      'svc x: nobody answers; trying again in 1 s\nsvc x: unavailable: starting; trying again in 1 s\nsvc x: no answer within 30 s; trying again in 1 s\nal-1 is not listed any more\nsvc x: connected again\n',
     );
   });
 

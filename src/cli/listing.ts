@@ -173,7 +173,7 @@ async function watchList<T>(context: CityContext<ListFlags>, listing: Listing<T>
     looking = undefined;
   };
   const until = AbortSignal.any([signal, failed.signal]);
-  for await (const event of telling(api, api.client.events({ ...scope, after, signal: until, onPause: pausesOf(io, path) }))) {
+  for await (const event of telling(api, api.client.events({ ...scope, after, signal: until, ...pausesOf(io, path) }))) {
     const effect = followed === undefined ? 'read' : followed.take(event);
     if (effect === undefined) continue;
     stale ||= effect === 'read';

@@ -16,7 +16,9 @@ describe('what is looked at until it has ended', () => {
       return next instanceof Error ? Promise.reject(next) : Promise.resolve(next);
     };
     expect(await lookUntil(io, 'svc x', look, looks)).toBe('done');
-    expect(io.stderr).toMatch(/^svc x: nobody answers; trying again in 1 s\nsvc x: unavailable: later; trying again in \d s\n$/);
+    expect(io.stderr).toMatch(
+      /^svc x: nobody answers; trying again in 1 s\nsvc x: connected again\nsvc x: unavailable: later; trying again in \d s\nsvc x: connected again\n$/,
+    );
   });
 
   it('ends with what another look does not mend', async () => {
@@ -71,7 +73,7 @@ describe.each<[string[], string, string, object]>([
       if (nth === 3) io.interrupt();
     }, '--wait');
     expect([await ended, requests().slice(0, 3)]).toEqual([130, ['POST', 'GET', 'GET']]);
-    expect(io.stderr).toMatch(/unavailable: it starts; trying again.*\n.*: interrupted; .* goes on.*: see `svc /);
+    expect(io.stderr).toMatch(/unavailable: it starts; trying again.*\n.*: connected again\n.*: interrupted; .* goes on.*: see `svc /);
   });
 
   it('waits no longer than it shall', async () => {
@@ -112,13 +114,17 @@ describe.each([
       [path]: (_request, response, nth) => {
         if (nth === 2) return response.destroy();
         stream(response, 'retry: 100\n\n', frame(String(nth), 'heartbeat', {}));
-        if (nth === 1) return response.end();
-        io.interrupt();
+        if (nth === 1) response.end();
       },
     });
     const { io, ended } = following(server.url);
+    const { err } = io;
+    io.err = (text) => {
+      err(text);
+      if (text.includes('connected again')) io.interrupt();
+    };
     expect([await ended, server.requests.length]).toEqual([130, 3]);
-    expect(io.stderr).toMatch(/^svc .*; trying again in 1 s\n$/);
+    expect(io.stderr).toMatch(/^svc .*; trying again in 1 s\nsvc .*: connected again\n$/);
     await server.close();
   }, 20_000);
 });

@@ -7,13 +7,30 @@ import { plain } from './table.js';
 const TRANSIENT = new Set([429, 502, 503, 504]);
 const MOST_MS = 30_000;
 
+export interface Pauses {
+  readonly onPause: (ms: number, why: string) => void;
+  readonly onResume: () => void;
+}
+
 /**
- * Tells whoever follows something that nobody answers, and when it is tried again: silence would look like a quiet city. That a stream
- * has ended and is opened anew, as when a replica stops, is nothing to tell.
+ * Tells whoever follows something that nobody answers, when it is tried again, and once that somebody does: silence would look like a quiet
+ * city. That a stream has ended and is opened anew, as when a replica stops, is nothing to tell.
  */
-export function pausesOf(io: Pick<Io, 'err'>, path: string): (ms: number, why: string) => void {
-  return (ms, why) => {
-    if (why !== 'the stream ended') io.err(`${path}: ${plain(oneLine(why))}; trying again in ${Math.ceil(ms / 1_000)} s\n`);
+export const pausesOf = (io: Pick<Io, 'err'>, path: string): Pauses => pausesTold((text) => io.err(`${path}: ${text}\n`));
+
+/** The same for what tells in its own way. */
+export function pausesTold(tell: (text: string) => void): Pauses {
+  let away = false;
+  return {
+    onPause: (ms, why) => {
+      if (why === 'the stream ended') return;
+      away = true;
+      tell(`${plain(oneLine(why))}; trying again in ${Math.ceil(ms / 1_000)} s`);
+    },
+    onResume: () => {
+      if (away) tell('connected again');
+      away = false;
+    },
   };
 }
 
@@ -22,15 +39,17 @@ export function pausesOf(io: Pick<Io, 'err'>, path: string): (ms: number, why: s
  * mend ends it.
  */
 export async function untilAnswered<T>(io: Pick<Io, 'err' | 'signal'>, path: string, read: () => Promise<T>, firstMs = 1_000): Promise<T> {
-  const tell = pausesOf(io, path);
+  const { onPause, onResume } = pausesOf(io, path);
   for (let pause = firstMs; ; pause = Math.min(pause * 2, MOST_MS)) {
     try {
-      return await read();
+      const found = await read();
+      onResume();
+      return found;
     } catch (error) {
       if (io.signal.aborted || !passes(error)) throw error;
       const { cause } = error;
       const ms = (error instanceof ApiError ? error.retryAfterMs : undefined) ?? pause;
-      tell(ms, cause instanceof ConnectionError ? cause.message : error.message);
+      onPause(ms, cause instanceof ConnectionError ? cause.message : error.message);
       await sleep(ms, io.signal);
       if (io.signal.aborted) throw new InterruptedError();
     }

@@ -12,6 +12,8 @@ export interface FollowSession {
   readonly thinking?: boolean;
   readonly signal?: AbortSignal | undefined;
   readonly onPause?: (ms: number, why: string) => void;
+  /** Told of each connection that is there again after a pause. */
+  readonly onResume?: () => void;
   /** Fail when nobody listens before the first connection, instead of trying again until somebody does. */
   readonly mustOpen?: boolean;
 }
@@ -107,7 +109,7 @@ export class Conversation {
 
   /** What it says and does, for ever, over as many connections as it takes. Ends when the signal aborts, and with the session. */
   async *follow(options: FollowSession = {}): AsyncGenerator<SessionFrame, void, undefined> {
-    const { after, thinking, onPause, mustOpen } = options;
+    const { after, thinking, onPause, onResume, mustOpen } = options;
     const ended = new AbortController();
     const signal = AbortSignal.any([ended.signal, ...(options.signal === undefined ? [] : [options.signal])]);
     let closed = false;
@@ -130,7 +132,7 @@ export class Conversation {
       else onPause?.(ms, why);
     };
     try {
-      for await (const frame of followFrames(open, { signal, onPause: pausing, mustOpen })) {
+      for await (const frame of followFrames(open, { signal, onPause: pausing, onResume, mustOpen })) {
         const read = sessionFrame(frame);
         if (read !== undefined) yield read;
       }

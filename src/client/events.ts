@@ -30,6 +30,8 @@ export interface EventsOptions<T extends string = string> {
   readonly signal?: AbortSignal;
   /** Told of each pause before another connection. */
   readonly onPause?: (ms: number, why: string) => void;
+  /** Told of each connection that is there again after a pause. */
+  readonly onResume?: () => void;
   /** The first pause, instead of a second, while the service has not said another. */
   readonly pauseMs?: number;
   /** Fail when nobody listens before the first connection, instead of trying again until somebody does. Without a position it does so anyway. */
@@ -107,7 +109,7 @@ export class EventStream<E> implements AsyncIterable<E> {
 
   /** The same, each with the JSON as the service has written it. */
   async *withTexts(): AsyncGenerator<{ readonly event: E; readonly text: string }, void, undefined> {
-    const { onPause, pauseMs, mustOpen } = this.options;
+    const { onPause, onResume, pauseMs, mustOpen } = this.options;
     const feed = feedOf(this.client, this.options);
     const left = new AbortController();
     const signal = this.options.signal === undefined ? left.signal : AbortSignal.any([left.signal, this.options.signal]);
@@ -130,6 +132,7 @@ export class EventStream<E> implements AsyncIterable<E> {
         },
         lastEventId: this.#lastEventId,
         onPause,
+        onResume,
         mustOpen,
         ...pace,
       })) {

@@ -22,6 +22,8 @@ export interface FollowOptions {
    */
   readonly again?: (problem: ApiProblem, lastEventId: string | undefined) => boolean;
   readonly onPause?: ((ms: number, why: string) => void) | undefined;
+  /** Told of each connection that is there again after a pause. */
+  readonly onResume?: (() => void) | undefined;
   /** Whether it fails when nobody listens before the first connection, instead of trying again until somebody does. */
   readonly mustOpen?: boolean | undefined;
 }
@@ -41,6 +43,7 @@ export async function* followFrames(open: OpenStream, options: FollowOptions): A
   let { lastEventId } = options;
   let begunAgain = false;
   let opened = false;
+  let paused = false;
   while (!signal.aborted) {
     let asked: number | undefined;
     let why = 'the stream ended';
@@ -48,6 +51,8 @@ export async function* followFrames(open: OpenStream, options: FollowOptions): A
       const body = await open(lastEventId);
       if (body === undefined) return;
       opened = true;
+      if (paused && !signal.aborted) options.onResume?.();
+      paused = false;
       const onRetry = (ms: number): void => {
         base = Math.min(Math.max(ms, 100), maxMs);
       };
@@ -78,6 +83,7 @@ export async function* followFrames(open: OpenStream, options: FollowOptions): A
     if (signal.aborted) return;
     const ms = asked === undefined ? pause : Math.min(asked, RETRY_AFTER_MAX_MS);
     options.onPause?.(ms, why);
+    paused = true;
     await sleep(ms, signal);
     pause = Math.min(pause * 2, maxMs);
   }

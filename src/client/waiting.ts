@@ -18,6 +18,8 @@ export interface WaitOptions {
   /** Events that are told on the way: of these types. */
   readonly steps?: { readonly types: readonly string[]; readonly seen: (event: SomeEvent<Scope>) => void };
   readonly onPause?: (ms: number, why: string) => void;
+  /** Told of each connection that is there again after a pause. */
+  readonly onResume?: () => void;
 }
 
 /** How an accepted request ended: exactly one of the two. */
@@ -40,7 +42,7 @@ export function startOf(cursor: string): string {
 
 /** Waits for the one event that ends a request. @throws the signal's reason when that aborts */
 export async function waitFor(client: Caller, accepted: Accepted, options: WaitOptions): Promise<Outcome> {
-  const { city, signal, steps, onPause, operation } = options;
+  const { city, signal, steps, onPause, onResume, operation } = options;
   const inCity = /^\d+$/.test(accepted.event_cursor);
   if (inCity && city === undefined) throw new TypeError('this request ends in the log of a city: say which one');
   const events = new EventStream<SomeEvent<Scope>>(client, {
@@ -49,6 +51,7 @@ export async function waitFor(client: Caller, accepted: Accepted, options: WaitO
     after: inCity ? accepted.event_cursor : startOf(accepted.event_cursor),
     ...(signal === undefined ? {} : { signal }),
     ...(onPause === undefined ? {} : { onPause }),
+    ...(onResume === undefined ? {} : { onResume }),
   });
   for await (const event of events) {
     const payload = event.payload as { request_id?: string } & object;

@@ -44,7 +44,7 @@ export function addOutput(parent: Command, io: Io, called = 'output'): void {
       return io.out(view.take(data) + view.end());
     }
     const { signal } = io;
-    const onPause = pausesOf({ err: (text) => io.err(view.end() + text) }, pathOf(action));
+    const pauses = pausesOf({ err: (text) => io.err(view.end() + text) }, pathOf(action));
     const open = (lastEventId: string | undefined): ReturnType<OpenStream> => {
       const header = defined({ 'Last-Event-ID': lastEventId });
       return 'dir' in path
@@ -53,7 +53,7 @@ export function addOutput(parent: Command, io: Io, called = 'output'): void {
     };
     for await (const { event, data, id } of telling(
       api,
-      followFrames(open, { signal, again: ({ status }, at) => at !== undefined && status === 410, onPause, mustOpen: true }),
+      followFrames(open, { signal, again: ({ status }, at) => at !== undefined && status === 410, ...pauses, mustOpen: true }),
     )) {
       if (event !== 'turn') continue;
       const answer = objectOf(data, event, id) as Output;

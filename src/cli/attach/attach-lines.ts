@@ -5,6 +5,7 @@ import { CliError, InterruptedError, oneLine } from '../errors.js';
 import { EXIT } from '../exit-codes.js';
 import { cutOff } from '../sessions/answer.js';
 import { respondCommand } from '../sessions/answers.js';
+import { pausesTold } from '../pauses.js';
 import { ConversationView } from '../sessions/conversation-view.js';
 import { plain } from '../table.js';
 import type { Attaching } from './attaching.js';
@@ -143,12 +144,10 @@ export async function attachLines(attaching: Attaching): Promise<void> {
     ended();
   };
   const sending = (io.typed === true ? ofPerson() : ofProgram()).catch(failed);
-  const onPause = (ms: number, why: string): void => {
-    if (why !== 'the stream ended') tell(`${why}; trying again in ${Math.ceil(ms / 1_000)} s`);
-  };
+  const pauses = pausesTold(tell);
   try {
     await there;
-    for await (const frame of telling(api, conversation.follow({ thinking, signal, onPause }))) {
+    for await (const frame of telling(api, conversation.follow({ thinking, signal, ...pauses }))) {
       shown.take(frame);
       await io.out(view.frame(frame));
       if (frame.event === 'structured' || frame.event === 'heartbeat') begin();

@@ -122,9 +122,9 @@ class Attached implements Listener {
     );
     try {
       const onPause = (ms: number, why: string): void => this.#pause(ms, why);
-      const following = api.client.session(city, id).follow({ thinking, signal: this.#signal, onPause });
+      const onResume = (): void => this.#resume();
+      const following = api.client.session(city, id).follow({ thinking, signal: this.#signal, onPause, onResume });
       for await (const frame of telling(api, following)) {
-        this.#standing.paused();
         if (frame.event !== 'heartbeat' && frame.event !== 'structured') this.#standing.soon();
         await this.screen.print(this.#view.frame(frame));
         this.screen.redraw();
@@ -211,6 +211,11 @@ class Attached implements Listener {
   #pause(ms: number, why: string): void {
     if (why === 'the stream ended') return;
     this.#standing.paused(`no connection, again in ${showDuration(ms)}: ${plain(oneLine(why))}`);
+    this.screen.redraw();
+  }
+
+  #resume(): void {
+    this.#standing.paused();
     this.screen.redraw();
   }
 

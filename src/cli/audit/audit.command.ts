@@ -90,10 +90,7 @@ function pastTimes({ since, until }: AuditFlags): { since: string | undefined; u
 async function follow(open: OpenStream, api: Api, json: boolean, io: Io): Promise<void> {
   const again = ({ code }: ApiProblem, at: string | undefined): boolean =>
     at !== undefined && (code === 'invalid-cursor' || code === 'cursor-ahead');
-  for await (const frame of telling(
-    api,
-    followFrames(open, { signal: io.signal, again, onPause: pausesOf(io, 'svc audit'), mustOpen: true }),
-  )) {
+  for await (const frame of telling(api, followFrames(open, { signal: io.signal, again, ...pausesOf(io, 'svc audit'), mustOpen: true }))) {
     if (frame.event !== 'audit') continue;
     const record = JSON.parse(frame.data) as AuditRecord;
     await io.out(json ? `${JSON.stringify(record)}\n` : auditLine(record));

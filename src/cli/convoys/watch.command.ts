@@ -37,7 +37,7 @@ export function addWatch(convoy: Command, io: Io): void {
     await draw(seen);
     if (!isOver(seen)) {
       const types = ['bead.created', 'bead.updated', 'bead.closed', 'bead.deleted', 'convoy.closed'];
-      for await (const event of telling(api, api.client.events({ city, types, after, signal, onPause: pausesOf(io, path) }))) {
+      for await (const event of telling(api, api.client.events({ city, types, after, signal, ...pausesOf(io, path) }))) {
         // Beads of the whole city tell of themselves: what was read since shows it already.
         if (event.seq <= seen.index) continue;
         await sleep(TOGETHER_MS, signal);

@@ -122,7 +122,7 @@ describe('following', () => {
     expect(streamed().map(({ line }) => line)).toEqual([`GET ${STREAM}?after_seq=5`]);
   });
 
-  it('says that nobody answers, and nothing of a stream that has ended', async () => {
+  it('says that nobody answers, once that somebody does again, and nothing of a stream that has ended', async () => {
     await serve({
       [STREAM]: (_request, response, nth) => {
         if (nth === 1) response.destroy();
@@ -134,7 +134,7 @@ describe('following', () => {
     await io.untilOut('"seq":7');
     io.interrupt();
     await following.catch(() => undefined);
-    expect(io.stderr).toMatch(/^svc events: .*; trying again in 1 s\n$/);
+    expect(io.stderr).toMatch(/^svc events: .*; trying again in 1 s\nsvc events: connected again\n$/);
   });
 
   it('waits as long as 429 and 503 ask for', async () => {

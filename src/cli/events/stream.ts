@@ -24,8 +24,8 @@ export async function followEvents(feed: Feed, request: EventsRequest, api: Api,
     after = await feed.head();
     listed = await listEvents(feed, request, io);
   }
-  const onPause = pausesOf(io, 'svc events');
-  const events = feed.follow({ ...defined({ after, types: typesOf(request), pauseMs }), onPause, signal: io.signal, mustOpen: true });
+  const pauses = pausesOf(io, 'svc events');
+  const events = feed.follow({ ...defined({ after, types: typesOf(request), pauseMs }), ...pauses, signal: io.signal, mustOpen: true });
   for await (const { event, text } of telling(api, events.withTexts())) {
     // What has come between the look for the head and the list is in both.
     const { stream = '', seq = Infinity } = event as Envelope;

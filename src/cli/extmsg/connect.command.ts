@@ -6,6 +6,7 @@ import { followFrames, type OpenStream } from '../../client/follow.js';
 import { harmless } from '../harmless.js';
 import type { Io } from '../io.js';
 import { objectOf } from '../../client/frames.js';
+import { pausesTold } from '../pauses.js';
 import { defined, numberOf } from '../values.js';
 import { plain } from '../table.js';
 import { shown } from './conversation.js';
@@ -67,7 +68,7 @@ export function addConnect(extmsg: Command, io: Io): void {
       const header = defined({ 'Last-Event-ID': lastEventId });
       return api.client.open('/v0/city/{cityName}/extmsg/publications/stream', { ...params, header, signal });
     };
-    const onPause = (ms: number, why: string): void => io.err(`${plain(why)}; connecting again in ${Math.ceil(ms / 1_000)} s\n`);
+    const pauses = pausesTold((text) => io.err(`${text}\n`));
     const failed = (error: unknown): void => {
       failure ??= { error };
       enough.abort();
@@ -75,7 +76,7 @@ export function addConnect(extmsg: Command, io: Io): void {
     // What is told of commands is a report: they publish also where nobody reads it any more.
     io.finishes = flags.exec !== undefined;
     try {
-      for await (const { event, data, id } of telling(api, followFrames(open, { signal, onPause }))) {
+      for await (const { event, data, id } of telling(api, followFrames(open, { signal, ...pauses }))) {
         if (event !== 'publication') continue;
         const work = take(objectOf(data, event, id) as Publication)
           .catch(failed)

@@ -50,7 +50,7 @@ export function addLogs(service: Command, io: Io): void {
     };
     // The lines that it was behind have gone, as with a restored database: the last ones are shown, and it goes on.
     const again = ({ status }: ApiProblem, at: string | undefined): boolean => at !== undefined && status === 410;
-    for await (const { event, data, id } of followFrames(open, { signal, onPause: pausesOf(io, called), again, mustOpen: true })) {
+    for await (const { event, data, id } of followFrames(open, { signal, ...pausesOf(io, called), again, mustOpen: true })) {
       if (event === 'line') await io.out(shown(objectOf(data, event, id) as Line));
     }
     throw new InterruptedError();

@@ -47,9 +47,7 @@ async function watchSession(context: Context, session: string): Promise<void> {
   });
   const done = new AbortController();
   const signal = AbortSignal.any([io.signal, done.signal]);
-  const onPause = (ms: number, why: string): void => {
-    pausesOf({ err: (text) => io.err(view.fresh() + text) }, context.path)(ms, why);
-  };
+  const pauses = pausesOf({ err: (text) => io.err(view.fresh() + text) }, context.path);
   let failure: { readonly error: unknown } | undefined;
   const failed = (error: unknown): void => {
     if (!done.signal.aborted) failure = { error };
@@ -58,7 +56,7 @@ async function watchSession(context: Context, session: string): Promise<void> {
   const typing =
     flags.json === true || io.lines === undefined ? undefined : answering(context, session, view, io.lines(signal)).catch(failed);
   try {
-    const following = api.client.session(city, session).follow({ thinking: flags.thinking === true, signal, onPause, mustOpen: true });
+    const following = api.client.session(city, session).follow({ thinking: flags.thinking === true, signal, ...pauses, mustOpen: true });
     for await (const frame of telling(api, following)) {
       const text = view.frame(frame);
       if (flags.json !== true) await io.out(text);
