@@ -328,6 +328,20 @@ export const CLIENT: readonly Guard[] = [
     name: 'writes nothing where what is there',
   },
   {
+    guard: 'Whoever was told that nobody answers is told when somebody does again.',
+    file: 'src/client/follow.ts',
+    find: 'if (paused && !signal.aborted) options.onResume?.();',
+    replace: '',
+    test: 'src/cli/events/stream.spec.ts',
+  },
+  {
+    guard: 'A refused member of a body is called by the flag that sets it.',
+    file: 'src/cli/body-flags.ts',
+    find: 'if (flag !== undefined) return flag;',
+    replace: '',
+    test: 'src/cli/body-flags.spec.ts',
+  },
+  {
     guard: 'What waits for an end is not told that it failed by one look that nobody answers.',
     file: 'src/cli/pauses.ts',
     find: 'const found = await untilAnswered(until, path, look);',
