@@ -61,7 +61,7 @@ describe('a table on a terminal', () => {
     const shown = table(['CITY', 'STATUS', 'SESSIONS', 'IN PROGRESS', 'TODAY', 'BEAD'], cities, { width: 30, colour: true });
     expect(shown).toBe(
       'city: demo\n  status: \u001b[31mcrashed\u001b[0m  sessions: 2\n  today: $0.0000  bead: al-1\n' +
-        '  status: 1 of 2 run\n  sessions: 12  in progress: 1\n  today: $0.0000\n  bead: an-id-that-is-longer-than-a-line\n',
+        'status: 1 of 2 run\n  sessions: 12  in progress: 1\n  today: $0.0000\n  bead: an-id-that-is-longer-than-a-line\n',
     );
     expect(table(['', 'A LONG HEADER'], [['today', 'a text that is too long']], { width: 12 })).toBe('today\n  a long header: a text…\n');
   });
@@ -88,6 +88,16 @@ describe('a table on a terminal', () => {
     expect(table(['A', 'A LONG HEADER', 'B'], [['x', 'y', 'a word or two']], { width: 26 })).toBe(
       'A  A LONG HEADER  B\nx  y              a word…\n',
     );
+    // Nor where it stands last, or alone.
+    const runs = [['al-1', 'passed', 'convoy-of-some-words', 'run-of-some-more-words']];
+    expect(table(['BEAD', 'RESULT', 'CONVOY', 'RUN'], runs, { width: 50 })).toBe(
+      'bead: al-1\n  result: passed  convoy: convoy-of-some-words\n  run: run-of-some-more-words\n',
+    );
+    expect(table(['ID'], [['an-id-that-is-longer-than-a-line']], { width: 20 })).toBe('id: an-id-that-is-longer-than-a-line\n');
+  });
+
+  it('shows what there would be where there is nothing, also where its headers do not fit', () => {
+    expect(table(['CITY', 'STATUS', 'SESSIONS', 'LAST EVENT'], [], { width: 20 })).toBe('CITY  STATUS  SESSI…\n');
   });
 
   it('counts what takes two columns twice, and cuts between characters', () => {

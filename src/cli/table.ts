@@ -42,6 +42,7 @@ const CUT_MIN = 12;
 const CUT_MIN_NARROW = 8;
 /** What other commands are given, beside the first column: half an id is of no use. */
 const WHOLE = new Set(['ID', 'SESSION', 'REQUEST', 'ALIAS', 'BEAD', 'CONVOY', 'RUN', 'CONVERSATION']);
+const isWhole = (header: string, column: number): boolean => column === 0 || WHOLE.has(header);
 
 /**
  * Left-aligned columns, two spaces apart, no trailing blanks. A column that is empty in every row is left out; on a terminal the last
@@ -57,6 +58,8 @@ export function table(
   const lines = [pick(headers), ...rows.map(pick)];
   const wanted = lines[0]!.map((_, column) => Math.max(...lines.map((line) => widthOf(line[column] ?? ''))));
   const widths = width === undefined ? wanted : fitted(wanted, lines[0]!, width);
+  // Of nothing there is no value to tell: its headers say what there would be.
+  if (widths === undefined && rows.length === 0) return `${cut(lines[0]!.join('  '), width!)}\n`;
   if (widths === undefined)
     return lines
       .slice(1)
@@ -88,9 +91,10 @@ function fitted(wanted: readonly number[], headers: readonly string[], width: nu
     widths[column]! -= less;
     over -= less;
   };
-  narrow(last, Infinity, CUT_MIN);
-  const others = headers.flatMap((header, column) => (column === 0 || column === last || WHOLE.has(header) ? [] : [column]));
-  for (const [columns, least] of [[others, CUT_MIN] as const, [[...others, last], CUT_MIN_NARROW] as const]) {
+  const all = headers.flatMap((header, column) => (isWhole(header, column) ? [] : [column]));
+  if (all.includes(last)) narrow(last, Infinity, CUT_MIN);
+  const others = all.filter((column) => column !== last);
+  for (const [columns, least] of [[others, CUT_MIN] as const, [all, CUT_MIN_NARROW] as const]) {
     const leastOf = (column: number): number => Math.max(least, column === last ? 0 : widthOf(headers[column]!));
     while (over > 0) {
       const widest = columns.filter((column) => widths[column]! > leastOf(column)).sort((a, b) => widths[b]! - widths[a]!)[0];
@@ -101,7 +105,7 @@ function fitted(wanted: readonly number[], headers: readonly string[], width: nu
   return over > 0 ? undefined : widths;
 }
 
-/** A row as lines of `name: value`, the first value at their head. What others are given is whole; what else is too long is cut. */
+/** A row as lines of `name: value`, the first value that it has at their head. What others are given is whole; what else is too long is cut. */
 function valuesOf(headers: readonly string[], row: readonly string[], width: number, colour: boolean): string {
   const lines: string[] = [];
   let taken = Infinity;
@@ -109,12 +113,12 @@ function valuesOf(headers: readonly string[], row: readonly string[], width: num
     if (cell === '') continue;
     const header = headers[column]!;
     const name = header === '' ? '' : `${header.toLowerCase()}: `;
-    const text = WHOLE.has(header) || column === 0 ? cell : cut(cell, Math.max(CUT_MIN_NARROW, width - 2 - widthOf(name)));
+    const text = isWhole(header, column) ? cell : cut(cell, Math.max(CUT_MIN_NARROW, width - 2 - widthOf(name)));
     const shown = name + (colour ? coloured(header, text, cell) : text);
     const takes = widthOf(name + text) + 2;
-    const follows = column > 0 && lines.length > 1 && taken + takes <= width;
+    const follows = lines.length > 1 && taken + takes <= width;
     if (follows) lines[lines.length - 1] += `  ${shown}`;
-    else lines.push(column === 0 ? shown : `  ${shown}`);
+    else lines.push(lines.length === 0 ? shown : `  ${shown}`);
     taken = follows ? taken + takes : takes;
   }
   return lines.map((line) => `${line}\n`).join('');
