@@ -79,6 +79,13 @@ describe('svc doctor', () => {
     expect(everywhere).toMatchObject({ code: 1, ok: false });
     expect(everywhere.all.map(({ area }) => area)).toEqual(expect.arrayContaining(['city alpha', 'city beta']));
     expect(named(everywhere.all, 'loopback').status).toBe('ok');
+    // A name that nobody has keeps nobody from looking at the others.
+    const { all } = await checks(['--city', 'beta', '--providers', 'amp,claud']);
+    expect(named(all, 'claud')).toMatchObject({ status: 'failed', message: 'no provider is called claud; did you mean claude?' });
+    expect([named(all, 'omp').message, named(all, 'amp').message]).toEqual([
+      expect.stringMatching(/not installed/),
+      expect.stringMatching(/^Amp/),
+    ]);
   });
 
   it('changes nothing', async () => {

@@ -1155,6 +1155,14 @@ export const CLIENT: readonly Guard[] = [
     test: 'src/cli/sessions/starts.spec.ts',
   },
   {
+    guard: 'A provider is not condemned with one whose name nobody has.',
+    file: 'src/cli/doctor/provider-checks.ts',
+    find: 'items.find((item) => item === refused)',
+    replace: 'items.find((item) => item !== refused)',
+    test: 'src/cli/doctor/doctor.spec.ts',
+    name: 'says which provider was meant',
+  },
+  {
     guard: 'A service that cannot start is found by who looks for what is wrong.',
     file: 'src/cli/doctor/provider-checks.ts',
     find: "filter(({ state }) => state === 'degraded')",

@@ -131,16 +131,34 @@ describe('svc doctor', () => {
 
   it('says which provider was meant, and looks at the others', async () => {
     const item = { kind: 'provider', display_name: 'One', status: 'configured' };
+    const HINTS: Readonly<Record<string, string>> = { claud: 'did you mean claude?', else: 'known are claude, codex, opencode' };
     const readiness: Handler = ({ url }, response) => {
+      // Without names it tells of some only, and opencode is none of them.
       const asked = new URL(url!, 'http://here').searchParams.get('items')?.split(',') ?? ['claude', 'codex'];
-      if (asked.includes('claud')) return problem(response, 400, 'invalid: unsupported items value "claud"');
-      json(response, { items: Object.fromEntries(asked.map((name) => [name, item])) });
+      const stranger = asked.find((name) => name in HINTS);
+      if (stranger === undefined) return json(response, { items: Object.fromEntries(asked.map((name) => [name, item])) });
+      const message = `unsupported items value "${stranger}"`;
+      const errors = [
+        { location: 'query.items', message, value: stranger },
+        { location: 'body.hint', message: HINTS[stranger] },
+      ];
+      response.writeHead(400, { 'content-type': 'application/problem+json' });
+      response.end(JSON.stringify({ title: 'Refused', status: 400, detail: `invalid: ${message}`, code: 'invalid', errors }));
     };
-    const found = await doctor(info(), [runner()], { '/v0/readiness': readiness }, '--providers', 'codex,claud,else');
+    const found = await doctor(info(), [runner()], { '/v0/readiness': readiness }, '--providers', 'opencode,claud,else,codex');
     expect(found.filter(({ area }) => area === 'providers').map(({ name, status, message }) => [name, status, message])).toEqual([
       ['codex', 'ok', expect.stringContaining('installed')],
-      ['claud', 'failed', 'no provider is called so; did you mean claude?'],
-      ['else', 'failed', 'no provider is called so; there are claude, codex'],
+      ['opencode', 'ok', expect.stringContaining('installed')],
+      ['claud', 'failed', 'no provider is called claud; did you mean claude?'],
+      ['else', 'failed', 'no provider is called else; known are claude, codex, opencode'],
+    ]);
+  });
+
+  it('condemns no provider where its question is refused for another reason', async () => {
+    const readiness: Handler = (_request, response) => problem(response, 400, 'invalid: no such query parameter: fresh');
+    const found = await doctor(info(), [runner()], { '/v0/readiness': readiness }, '--providers', 'opencode');
+    expect(found.filter(({ area }) => area === 'providers')).toEqual([
+      expect.objectContaining({ name: 'providers', status: 'failed', message: expect.stringContaining('no such query parameter') }),
     ]);
   });
 

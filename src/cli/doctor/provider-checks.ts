@@ -1,8 +1,8 @@
 import { ask, type Api, type Schemas } from '../api.js';
 import { ApiError, oneLine } from '../errors.js';
-import { meantBy } from '../meant.js';
 import { unusable } from '../config/view.js';
 import { allOf } from '../../client/pages.js';
+import { ApiProblem } from '../../client/problems.js';
 import { failed, ok, skipped, warning, type Found } from './finding.js';
 
 type City = Schemas['CityInfo'];
@@ -107,28 +107,33 @@ function ownProgram(name: string): Found {
 
 /** What worker hosts have found of providers, having looked again. A name that nobody has keeps nobody from looking at the others. */
 export async function readiness(api: Api, items: readonly string[]): Promise<Found[]> {
-  if (items.length === 0) return [];
-  try {
-    // The agent that is shipped is always there.
-    const found = await lookedAt(api, { items: items.join(','), fresh: items.some((item) => item !== 'loopback') });
-    return items.map((name) => provider(name, found[name]));
-  } catch (error) {
-    if (!(error instanceof ApiError) || error.status !== 400) throw error;
-    const there = Object.keys(await lookedAt(api, {}));
-    const unknown = items.filter((item) => !there.includes(item));
-    if (unknown.length === 0) throw error;
-    const others = items.filter((item) => there.includes(item));
-    return [...(await readiness(api, others)), ...unknown.map((name) => nobody(name, there))];
+  const strangers: Found[] = [];
+  for (let left = items; left.length > 0; left = items.filter((name) => !strangers.some((one) => one.name === name))) {
+    try {
+      const found = await lookedAt(api, left);
+      return [...left.map((name) => provider(name, found[name])), ...strangers];
+    } catch (error) {
+      strangers.push(strangerIn(error, left));
+    }
   }
+  return strangers;
 }
 
-async function lookedAt(api: Api, query: { items?: string; fresh?: boolean }): Promise<Schemas['ReadinessResponse']['items']> {
+async function lookedAt(api: Api, items: readonly string[]): Promise<Schemas['ReadinessResponse']['items']> {
+  // The agent that is shipped is always there.
+  const query = { items: items.join(','), fresh: items.some((item) => item !== 'loopback') };
   return (await ask(api, (signal) => api.http.GET('/v0/readiness', { params: { query }, signal }))).data.items;
 }
 
-function nobody(name: string, there: readonly string[]): Found {
-  const meant = meantBy(name, there);
-  return failed(name, `no provider is called so; ${meant === undefined ? `there are ${there.join(', ')}` : `did you mean ${meant}?`}`);
+/** The name that the server does not know, which says so of one at a time. @throws what it refuses for another reason */
+function strangerIn(error: unknown, items: readonly string[]): Found {
+  const problem = error instanceof ApiError && error.status === 400 ? error.cause : undefined;
+  if (!(problem instanceof ApiProblem)) throw error;
+  const refused = problem.errors.find(({ location }) => location === 'query.items')?.value;
+  const name = items.find((item) => item === refused);
+  if (name === undefined) throw error;
+  const hint = problem.errors.find(({ location }) => location === 'body.hint')?.message;
+  return failed(name, `no provider is called ${name}${hint === undefined ? '' : `; ${hint}`}`);
 }
 
 function provider(name: string, item: Schemas['ReadinessItem'] | undefined): Found {

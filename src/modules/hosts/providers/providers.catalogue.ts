@@ -7,9 +7,9 @@ export function isProviderName(name: string): boolean {
 }
 
 /** What helps who has named a provider that there is not: the one that he meant, or all of them. */
-export function providerHint(name: string): string {
-  const meant = new Suggestions().meant(name, PRESET_NAMES);
-  return meant === undefined ? `known are ${PRESET_NAMES.join(', ')}` : `did you mean ${meant}?`;
+export function providerHint(name: string, names: readonly string[] = PRESET_NAMES): string {
+  const meant = new Suggestions().meant(name, names);
+  return meant === undefined ? `known are ${names.join(', ')}` : `did you mean ${meant}?`;
 }
 
 /** What can be probed on a worker host. */

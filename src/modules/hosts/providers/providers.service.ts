@@ -1,11 +1,19 @@
 import { Injectable } from '@nestjs/common';
-import { problem } from '../../../contract/problems.js';
+import { problem, shortened } from '../../../contract/problems.js';
 import { AppConfig } from '../../../platform/config/config.js';
 import { Db } from '../../../platform/database/database.js';
 import { Transactions } from '../../../platform/database/transactions.js';
 import { Lifecycle } from '../../../platform/health/lifecycle.js';
 import { sleep } from '../../../platform/time/clock.js';
-import { DEFAULT_ITEMS, DEFAULT_PROVIDERS, findItem, READINESS_STATUSES, type ReadinessItemSpec } from './providers.catalogue.js';
+import {
+  DEFAULT_ITEMS,
+  DEFAULT_PROVIDERS,
+  findItem,
+  providerHint,
+  READINESS_ITEMS,
+  READINESS_STATUSES,
+  type ReadinessItemSpec,
+} from './providers.catalogue.js';
 import { remedyOf } from './provider-remedies.js';
 import { ProvidersRepository, type PublishedRow } from './providers.repository.js';
 import type { ProviderReadinessQuery, ProviderReadinessResponse, ReadinessQuery, ReadinessResponse } from './providers.schemas.js';
@@ -120,8 +128,18 @@ function parse(
   const names = new Set(given === undefined ? defaults : given.split(',').map((name) => name.trim()));
   return [...names].map((name) => {
     const spec = findItem(name);
-    if (spec === undefined || !supported(spec))
-      throw problem('invalid_request', `unsupported ${parameter} value "${name}"`, { at: `query.${parameter}`, value: name });
+    if (spec === undefined || !supported(spec)) throw unsupported(parameter, name, supported);
     return spec;
   });
+}
+
+/** Says which of several names it is, and which one was meant. */
+function unsupported(parameter: string, name: string, supported: (spec: ReadinessItemSpec) => boolean): Error {
+  const message = `unsupported ${parameter} value "${name}"`;
+  const names = READINESS_ITEMS.filter(supported).map((spec) => spec.name);
+  const errors = [
+    { message, location: `query.${parameter}`, value: shortened(name) },
+    { message: providerHint(name, names), location: 'body.hint' },
+  ];
+  return problem('invalid_request', message, { errors });
 }
