@@ -10,6 +10,11 @@ type City = Schemas['OverviewCity'];
 type Totals = Schemas['OverviewTotals'];
 
 const PAGE = 1_000;
+const HEADERS = ['CITY', 'STATUS', 'SESSIONS', 'ACTIVE', 'PENDING', 'READY', 'IN PROGRESS', 'UNREAD', 'TODAY'];
+/** A terminal shows all columns from this width on: beside them a city and its status have room. */
+const ALL_FROM = 110;
+/** What a narrower one has no room for: of the sessions those that are active count, of the work what waits for somebody. */
+const LEFT_OUT = new Set(['SESSIONS', 'IN PROGRESS']);
 
 /** All cities in one answer a thousand of them. */
 export function addOverview(program: Command, io: Io): void {
@@ -49,11 +54,9 @@ function shown(cities: readonly City[], totals: Totals | undefined, io: Io): str
     totals === undefined || cities.length < 2
       ? []
       : [['', `${totals.running} of ${totals.cities} run`, ...counted(totals), `$${cost.toFixed(4)}`, '']];
-  return table(
-    ['CITY', 'STATUS', 'SESSIONS', 'ACTIVE', 'PENDING', 'READY', 'IN PROGRESS', 'UNREAD', 'TODAY', 'LAST EVENT'],
-    [...rows, ...sum],
-    io,
-  );
+  const isNarrow = io.width !== undefined && io.width < ALL_FROM;
+  const pick = (row: readonly string[]): string[] => row.filter((_, column) => !isNarrow || !LEFT_OUT.has(HEADERS[column]!));
+  return table(pick([...HEADERS, isNarrow ? 'LAST' : 'LAST EVENT']), [...rows, ...sum].map(pick), io);
 }
 
 type Counts = Pick<Totals, 'sessions' | 'pending' | 'ready' | 'in_progress' | 'unread' | 'total_is_estimate'>;
