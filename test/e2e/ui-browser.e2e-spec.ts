@@ -100,8 +100,19 @@ described('the page in browsers', () => {
     const line = (selector: string): Promise<string> =>
       page.evaluate<string>(`getComputedStyle(document.querySelector(${JSON.stringify(selector)})).outlineStyle`);
     await page.locator('[data-bead]').first().waitFor();
-    expect(await line('nav [data-status="active"]')).toBe('solid');
+    const here = 'nav [aria-current="page"]';
+    expect(await line(here)).toBe('solid');
     expect(await line('[data-bead][data-current]')).toBe('solid');
+    // What has the focus looks otherwise than where somebody is, also where both are one.
+    const offset = (): Promise<string> =>
+      page.evaluate<string>(`getComputedStyle(document.querySelector(${JSON.stringify(here)})).outlineOffset`);
+    expect(await offset()).toBe('-2px');
+    await page.keyboard.press('Tab');
+    await page.locator(here).first().focus();
+    expect(await offset()).toBe('1px');
+    // The state of a step says nothing of that.
+    await page.evaluate(`document.querySelector('main').setAttribute('data-status', 'active')`);
+    expect(await line('main')).toBe('none');
     await page.keyboard.press('Control+k');
     await page.locator('[role="option"]').first().waitFor();
     expect(await line('[role="option"][aria-selected="true"]')).toBe('solid');
