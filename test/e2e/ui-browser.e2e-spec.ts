@@ -92,6 +92,23 @@ described('the page in browsers', () => {
     await context.close();
   });
 
+  it('says of what somebody is to allow also what joins an emoji', async () => {
+    const astronaut = [0x1f469, 0x200d, 0x1f680].map((point) => String.fromCodePoint(point)).join('');
+    const id = await session(`ask ${astronaut}.md ${astronaut} was here`);
+    const context = await watched.context();
+    const page = await watched.open(`${base}/ui/c/alpha/sessions/${id}`, { context });
+    const card = page.locator('[data-ask]');
+    await card
+      .getByText(`${astronaut.replace('\u200d', '⟨U+200D⟩')}.md`)
+      .first()
+      .waitFor();
+    await card
+      .locator('[data-change]')
+      .getByText(`${astronaut.replace('\u200d', '⟨U+200D⟩')} was here`)
+      .waitFor();
+    await context.close();
+  });
+
   it('shows where somebody is also in colours of his own, which have no backgrounds', async () => {
     expect(outcome(await a.post(`${city}/beads`, { title: 'To stand on' }))).toBe(201);
     const context = await watched.context();

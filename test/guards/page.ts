@@ -655,8 +655,8 @@ export const PAGE: readonly Guard[] = [
   {
     guard: 'What joins an emoji is told where it joins none.',
     file: 'ui/src/lib/text.ts',
-    find: '\\u200d(?=\\p{Extended_Pictographic})',
-    replace: '\\u200d',
+    find: "'\\\\p{RGI_Emoji}', 'gv'",
+    replace: "'[\\\\p{Emoji}\\\\u200d\\\\ufe0f]+', 'gv'",
     test: 'ui/src/lib/text.spec.ts',
     name: 'leaves emoji whole',
   },

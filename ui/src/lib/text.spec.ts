@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { plain, visible } from './text.js';
+import { plain, visible, visibleAll } from './text.js';
 
 const point = (code: number): string => String.fromCodePoint(code);
 
@@ -16,7 +16,7 @@ describe('what is shown of a text', () => {
     for (const whole of [
       `${point(0x26a0)}${variation} careful`,
       `${family}${joiner}${point(0x1f680)}`,
-      `${family}${point(0x1f3fd)}${joiner}${point(0x2764)}${variation}${joiner}${family}`,
+      `${family}${point(0x1f3fd)}${joiner}${point(0x2764)}${variation}${joiner}${family}${point(0x1f3fd)}`,
       `1${variation}${point(0x20e3)}`,
     ])
       expect(visible(whole)).toBe(whole);
@@ -24,8 +24,18 @@ describe('what is shown of a text', () => {
       `${family}⟨U+200D⟩rm⟨U+200D⟩${family} a⟨U+FE0F⟩ 1⟨U+FE0F⟩`,
     );
     expect(visible(`${family}${variation}${variation}${joiner}${joiner}${family}`)).toBe(
-      `${family}${variation}⟨U+FE0F⟩⟨U+200D⟩⟨U+200D⟩${family}`,
+      `${family}⟨U+FE0F⟩⟨U+FE0F⟩⟨U+200D⟩⟨U+200D⟩${family}`,
     );
+    // Nothing that may become an emoji is one, and no two that stand together.
+    const [unassigned, rocket] = [point(0x1fc00), point(0x1f680)];
+    expect(visible(`${unassigned}${variation}${joiner}${unassigned} ${rocket}${joiner}${rocket}`)).toBe(
+      `${unassigned}⟨U+FE0F⟩⟨U+200D⟩${unassigned} ${rocket}⟨U+200D⟩${rocket}`,
+    );
+  });
+
+  it('says also what joins an emoji where somebody is to allow it', () => {
+    const astronaut = [0x1f469, 0x200d, 0x1f680].map(point).join('');
+    expect([visible(astronaut), visibleAll(astronaut)]).toEqual([astronaut, `${point(0x1f469)}⟨U+200D⟩${point(0x1f680)}`]);
   });
 
   it('has nothing that is meant for a terminal', () => {

@@ -28,26 +28,41 @@ const HIDDEN: readonly (readonly [number, number])[] = [
 
 const isHidden = (point: number): boolean => HIDDEN.some(([first, last]) => point >= first && point <= last);
 
-/** What makes one emoji of those around it is seen: ⚠️ is one with a sign behind it, and a family is joined by some. */
-const OF_EMOJI =
-  /(?<=\p{Extended_Pictographic}|[\d#*](?=\ufe0f\u20e3))\ufe0f|(?<=\p{Extended_Pictographic}(?:\ufe0f|\p{Emoji_Modifier})?)\u200d(?=\p{Extended_Pictographic})/uy;
-
-function isOfEmoji(text: string, at: number): boolean {
-  OF_EMOJI.lastIndex = at;
-  return OF_EMOJI.test(text);
-}
-
-/** Says what cannot be seen: `⟨U+202E⟩`. */
-export function visible(text: string): string {
+/** Says what cannot be seen, whatever it is: `⟨U+202E⟩`. For what somebody is to allow. */
+export function visibleAll(text: string): string {
   let shown = '';
-  let at = 0;
   for (const character of text) {
     const point = character.codePointAt(0)!;
-    const seen = (point > 0x1f && point < 0x7f) || !isHidden(point) || isOfEmoji(text, at);
-    at += character.length;
-    shown += seen ? character : `⟨U+${point.toString(16).toUpperCase().padStart(4, '0')}⟩`;
+    shown +=
+      point > 0x1f && point < 0x7f ? character : isHidden(point) ? `⟨U+${point.toString(16).toUpperCase().padStart(4, '0')}⟩` : character;
   }
   return shown;
+}
+
+/** Emoji that there are, of one character or several; undefined in browsers that do not know them. */
+const EMOJI = ((): RegExp | undefined => {
+  try {
+    return new RegExp('\\p{RGI_Emoji}', 'gv');
+  } catch {
+    return undefined;
+  }
+})();
+/** Where one may stand: looking for them takes long. */
+const MAY_BE_EMOJI = /[\d#*]?[^\0-\x7f]+/g;
+
+/** The same, but for what makes one emoji of several characters: ⚠️ is one with a sign behind it, and a family is joined by some. */
+export function visible(text: string): string {
+  const all = visibleAll(text);
+  if (all === text || EMOJI === undefined) return all;
+  let shown = '';
+  let at = 0;
+  for (const { 0: run, index: start } of text.matchAll(MAY_BE_EMOJI)) {
+    for (const { 0: emoji, index } of run.matchAll(EMOJI)) {
+      shown += visibleAll(text.slice(at, start + index)) + emoji;
+      at = start + index + emoji.length;
+    }
+  }
+  return shown + visibleAll(text.slice(at));
 }
 
 const ESC = String.fromCharCode(0x1b);

@@ -8,7 +8,7 @@ import { onceMore, whyUntold, type Call } from '../lib/approve.js';
 import { isTooSoon } from '../lib/held.js';
 import { idOf } from '../lib/mutes.js';
 import { forEach } from '../lib/parallel.js';
-import { visible } from '../lib/text.js';
+import { visible, visibleAll } from '../lib/text.js';
 import { askerOf, respond, whyNot } from './ask-card.js';
 import { Age, Button, Modal, State } from './basics.js';
 import { ToolTold } from './tool.js';
@@ -107,9 +107,9 @@ export function Alike({ asks: given, onClose }: Props): ReactNode {
   const not = forbidden ?? (reading ? 'what they would do is not read yet' : sending ? 'it is being answered' : undefined);
   return (
     <Modal title={`${asks.length} questions that ask the same`} onClose={onClose} wide>
-      <p className="words text-base">{visible(first.prompt ?? first.kind)}</p>
+      <p className="words text-base">{visibleAll(first.prompt ?? first.kind)}</p>
       {first.metadata?.tool_name !== undefined && first.metadata.tool_name !== first.prompt && (
-        <p className="text-sm text-muted">Tool: {visible(first.metadata.tool_name)}</p>
+        <p className="text-sm text-muted">Tool: {visibleAll(first.metadata.tool_name)}</p>
       )}
       {call !== undefined && <ToolTold call={call} />}
       <ul aria-label="Who asks it" className="flex flex-col divide-y divide-line rounded-lg border border-line">
@@ -145,8 +145,8 @@ export function Alike({ asks: given, onClose }: Props): ReactNode {
               onClick={() => answer(id, label, kind)}
             >
               {armed?.action === id
-                ? `Again, ${armed.why}: ${visible(label)}, ${open.length === 1 ? 'once' : `${open.length} times`}`
-                : `${visible(label)}: all ${open.length}`}
+                ? `Again, ${armed.why}: ${visibleAll(label)}, ${open.length === 1 ? 'once' : `${open.length} times`}`
+                : `${visibleAll(label)}: all ${open.length}`}
             </Button>
           ))}
         <Button onClick={onClose}>{open.length === 0 && !reading ? 'Done' : 'Cancel'}</Button>

@@ -10,7 +10,7 @@ import { useKeys } from '../lib/keys.js';
 import type { Moves } from '../lib/moves.js';
 import { idOf } from '../lib/mutes.js';
 import { useEnds, useSeen } from '../lib/sight.js';
-import { visible } from '../lib/text.js';
+import { visible, visibleAll } from '../lib/text.js';
 import { answerOf } from '../live/supervisor.js';
 import { Age, Button, Problem } from './basics.js';
 import { ToolTold } from './tool.js';
@@ -141,8 +141,8 @@ export function AskCard({ ask, focused, onFocus, moves, bare = false, also }: Ca
         </header>
       )}
       <span ref={first} className="-mb-3" />
-      <p className="words text-base">{visible(ask.prompt ?? ask.kind)}</p>
-      {tool !== undefined && tool !== ask.prompt && <p className="text-sm text-muted">Tool: {visible(tool)}</p>}
+      <p className="words text-base">{visibleAll(ask.prompt ?? ask.kind)}</p>
+      {tool !== undefined && tool !== ask.prompt && <p className="text-sm text-muted">Tool: {visibleAll(tool)}</p>}
       {detail.kind === 'known' && detail.call !== undefined && (
         <div className="flex flex-col gap-3">
           <ToolTold call={detail.call} />
@@ -156,7 +156,7 @@ export function AskCard({ ask, focused, onFocus, moves, bare = false, also }: Ca
       {error !== undefined && <Problem error={error} />}
       {sent !== undefined ? (
         <p role="status" className="text-sm text-muted">
-          Sent: {visible(choices.find(({ id }) => id === sent)?.label ?? sent)}. The agent is told …
+          Sent: {visibleAll(choices.find(({ id }) => id === sent)?.label ?? sent)}. The agent is told …
         </p>
       ) : choices.length > 0 ? (
         <div className="flex flex-wrap gap-2">
@@ -168,7 +168,7 @@ export function AskCard({ ask, focused, onFocus, moves, bare = false, also }: Ca
               not={not}
               onClick={() => answer(id, kind)}
             >
-              {armed?.action === id ? `Again, ${armed.why}: ${visible(label)}` : visible(label)}
+              {armed?.action === id ? `Again, ${armed.why}: ${visibleAll(label)}` : visibleAll(label)}
             </Button>
           ))}
         </div>

@@ -1,6 +1,6 @@
 import { useState, type ReactNode } from 'react';
 import { partsOf, type DiffLine } from '../lib/diff.js';
-import { visible } from '../lib/text.js';
+import { visible, visibleAll } from '../lib/text.js';
 import { Button } from './basics.js';
 
 const LOOKS: Readonly<Record<DiffLine['sign'], string>> = {
@@ -40,7 +40,7 @@ export function Change({ lines, whole = false }: { lines: readonly DiffLine[]; w
             <span aria-hidden="true" className="inline-block w-4 select-none">
               {MARKS[sign]}
             </span>
-            {visible(texts.join(`\n${MARKS[sign]} `))}
+            {(whole ? visibleAll : visible)(texts.join(`\n${MARKS[sign]} `))}
           </span>
         ))}
       </pre>

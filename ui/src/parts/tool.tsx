@@ -1,7 +1,7 @@
 import { memo, type ReactNode } from 'react';
 import type { Schemas } from '../api/types.js';
 import { inputOf, toldOf, type Call } from '../lib/approve.js';
-import { plain, visible } from '../lib/text.js';
+import { plain, visible, visibleAll } from '../lib/text.js';
 import { Change } from './change.js';
 
 type Input = Schemas['SessionStructuredToolInput'];
@@ -34,7 +34,7 @@ export const ToolTold = memo(function ToolTold({ call }: { call: Call }): ReactN
       {files.length > 0 && (
         <p className="words text-sm">
           <span className="text-muted">{files.length === 1 ? 'File: ' : 'Files: '}</span>
-          {files.map(visible).join(', ')}
+          {files.map(visibleAll).join(', ')}
         </p>
       )}
       <ToolInput input={call.use.input} whole />
@@ -50,7 +50,7 @@ export const Code = ({ children, whole = false }: { children: string; whole?: bo
     tabIndex={0}
     className={`words ${whole ? '' : 'max-h-96'} overflow-auto rounded-md border border-line bg-ground px-2.5 py-1.5 font-mono text-[13px]`}
   >
-    {visible(children)}
+    {whole ? visibleAll(children) : visible(children)}
   </pre>
 );
 
