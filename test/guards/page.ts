@@ -661,6 +661,22 @@ export const PAGE: readonly Guard[] = [
     name: 'leaves emoji whole',
   },
   {
+    guard: 'What joins an emoji is told to whoever is to allow something.',
+    file: 'ui/src/parts/tool.tsx',
+    find: 'files.map(visibleAll)',
+    replace: 'files.map(visible)',
+    test: 'test/e2e/ui-browser.e2e-spec.ts',
+    name: 'says of what somebody is to allow',
+  },
+  {
+    guard: 'Where somebody is looks otherwise in forced colours than what has the focus.',
+    file: 'ui/src/styles.css',
+    find: ':where([data-current]',
+    replace: ':is([data-current]',
+    test: 'test/e2e/ui-browser.e2e-spec.ts',
+    name: 'shows where somebody is also in colours',
+  },
+  {
     guard: 'A link of an agent leads to the web or to mail, and to nothing that runs.',
     file: 'ui/src/markdown/links.ts',
     find: '!SCHEMES.has(url.protocol)',
