@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,25 +9,20 @@ import { fileURLToPath } from 'node:url';
  * that errors, alerts and settings name. Headings have the ids that GitHub gives them; the build of the guide looks after its own.
  */
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-/** What others have made, or what is made of something else. */
-const LEFT_OUT = new Set(['node_modules', 'dist', 'openapi', 'schemas', '.git', '.svc', '.chaos']);
+/** What is made of something else. */
+const MADE = /^(openapi|schemas)\//;
 /** A release is told as it was. */
 const HISTORY = 'CHANGELOG.md';
 
-const files = filesBelow('');
+/** Those of the project: data of a service and what other tests make beside them are none. */
+const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], { cwd: ROOT, encoding: 'utf8' })
+  .split('\n')
+  .filter((file) => file !== '' && !MADE.test(file) && existsSync(join(ROOT, file)));
 const folders = readdirSync(ROOT, { withFileTypes: true }).flatMap((entry) =>
   entry.isDirectory() && entry.name !== 'dist' ? [entry.name] : [],
 );
 const pages = files.filter((file) => file.endsWith('.md'));
 const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
-
-function filesBelow(folder: string): string[] {
-  return readdirSync(join(ROOT, folder), { withFileTypes: true }).flatMap((entry) => {
-    const path = join(folder, entry.name);
-    if (entry.isDirectory()) return LEFT_OUT.has(entry.name) ? [] : filesBelow(path);
-    return entry.isFile() ? [path] : [];
-  });
-}
 
 const withoutBlocks = (text: string): string => text.replace(/^( *)```[\s\S]*?^\1```/gm, '');
 

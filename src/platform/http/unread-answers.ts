@@ -34,7 +34,7 @@ interface Unread {
 /**
  * Bounds the answers that clients have not read yet: they stay in memory until then. An owner at its limit gets no further answers, and its slow
  * connections are cut. A client that reads nothing at all is cut in any case. At a limit that several share (of a city, or of all), those with nothing
- * unread still get answers, up to twice the limit: so one key does not block its city, nor one city all others.
+ * unread still get answers, up to twice the limit within a city: so one key does not block its city, nor one city all others.
  */
 export class UnreadAnswers {
   readonly #unread = new Slots<Unread>();
