@@ -55,7 +55,7 @@ export const KNOWN: readonly Known[] = [
   },
   {
     file: 'src/modules/work/beads/beads.repository.ts',
-    fault: 'cannot be read: at',
+    fault: 'cannot be read: list',
     why: 'A filter, an order and where the beads are looked for make it: beads.db-spec.ts has the database asked all of them.',
   },
   {

@@ -22,6 +22,21 @@ export interface BeadFilter {
   readonly walked: RawBuilder<unknown>;
   /** Those of `looked` that the index over terms finds, too: as `bead_terms` names them. */
   readonly terms: readonly string[];
+  /** How its next beads are looked for; undefined where those that are held come in the order of the list, or are few. */
+  readonly walk: Walk | undefined;
+}
+
+/**
+ * The next beads of a list, as its index has them. `held` and `looked` part the same filter as any index may answer it, for the total and for all of
+ * the city: to ask the one index for those would read past any number of beads that it does not know to be of the list.
+ */
+export interface Walk {
+  /** What that index knows. */
+  readonly keyed: readonly Condition[];
+  /** What is left to look at of each bead. */
+  readonly left: readonly Condition[];
+  /** Another index knows just these. */
+  readonly known: boolean;
 }
 
 export function matchesList(streamId: number, query: BeadsQuery): BeadFilter {
@@ -29,30 +44,42 @@ export function matchesList(streamId: number, query: BeadsQuery): BeadFilter {
   const metadata = (query.metadata ?? []).map(metadataIs);
   const whose = whoseAre(streamId, query);
   const typeIs = when(type, (value) => sql`b.issue_type = ${value}`);
+  const ofCity = sql`b.stream_id = ${streamId}`;
+  const status = statusIs(query);
+  const created = [
+    ...when(query.created_after, (value) => sql`b.created_at > ${utc(value)}::timestamptz`),
+    ...when(query.created_before, (value) => sql`b.created_at < ${utc(value)}::timestamptz`),
+  ];
+  const changed = [
+    ...when(query.updated_after, (value) => sql`coalesce(b.updated_at, b.created_at) > ${utc(value)}::timestamptz`),
+    ...when(query.updated_before, (value) => sql`coalesce(b.updated_at, b.created_at) < ${utc(value)}::timestamptz`),
+  ];
+  const others = [
+    ...when(label, hasLabel),
+    ...when(rig, (value) => sql`b.rig = ${value}`),
+    ...metadata.map(({ looked }) => looked),
+    ...when(text, (value) => sql`(strpos(lower(b.title), lower(${value})) > 0 or strpos(lower(b.description), lower(${value})) > 0)`),
+    ...when(priority, (value) => sql`b.priority = ${value}`),
+    ...when(blocked, (value) => (value ? sql`b.open_blockers > 0` : sql`b.open_blockers = 0`)),
+  ];
+  const terms = [...labelTerm(label), ...metadata.flatMap(({ term }) => term)];
+  const unkeyed = [...anyOf(whose), ...typeIs, ...others];
+  // By change there is one index, of all beads. Children are few and have another, and for terms there is a way of its own.
+  const isWalked = query.sort === 'updated_at' && unkeyed.length > 0 && parent === undefined && terms.length === 0;
   return {
-    held: [
-      sql`b.stream_id = ${streamId}`,
-      ...statusIs(query),
-      ...(type === MOST ? [] : typeIs),
-      ...when(parent, (value) => sql`b.parent = ${value}`),
-      ...when(query.created_after, (value) => sql`b.created_at > ${utc(value)}::timestamptz`),
-      ...when(query.created_before, (value) => sql`b.created_at < ${utc(value)}::timestamptz`),
-    ],
+    held: [ofCity, ...status, ...(type === MOST ? [] : typeIs), ...when(parent, (value) => sql`b.parent = ${value}`), ...created],
     whose,
     parts: query.sort === 'priority' ? urgentOf(query, whose) : whose,
-    looked: [
-      ...(type === MOST ? typeIs : []),
-      ...when(label, hasLabel),
-      ...when(rig, (value) => sql`b.rig = ${value}`),
-      ...metadata.map(({ looked }) => looked),
-      ...when(text, (value) => sql`(strpos(lower(b.title), lower(${value})) > 0 or strpos(lower(b.description), lower(${value})) > 0)`),
-      ...when(priority, (value) => sql`b.priority = ${value}`),
-      ...when(blocked, (value) => (value ? sql`b.open_blockers > 0` : sql`b.open_blockers = 0`)),
-      ...when(query.updated_after, (value) => sql`coalesce(b.updated_at, b.created_at) > ${utc(value)}::timestamptz`),
-      ...when(query.updated_before, (value) => sql`coalesce(b.updated_at, b.created_at) < ${utc(value)}::timestamptz`),
-    ],
+    looked: [...(type === MOST ? typeIs : []), ...others, ...changed],
     walked: newest(undefined).by,
-    terms: [...labelTerm(label), ...metadata.flatMap(({ term }) => term)],
+    terms,
+    walk: isWalked
+      ? {
+          keyed: [ofCity, ...changed],
+          left: [...status, ...created, ...unkeyed],
+          known: whose.length > 0 || (type !== undefined && type !== MOST),
+        }
+      : undefined,
   };
 }
 
@@ -70,8 +97,12 @@ export function matchesReady(streamId: number, query: ReadyQuery): BeadFilter {
     looked: [...(query.unassigned ? [] : routed), ...when(query.label, hasLabel), ...when(query.rig, (value) => sql`b.rig = ${value}`)],
     walked: mostUrgent(undefined).by,
     terms: labelTerm(query.label),
+    walk: undefined,
   };
 }
+
+export const anyOf = (conditions: readonly Condition[]): Condition[] =>
+  conditions.length === 0 ? [] : [sql`(${sql.join(conditions, sql` or `)})`];
 
 export function all(conditions: readonly Condition[]): RawBuilder<boolean> {
   return conditions.length === 0 ? sql<boolean>`true` : sql<boolean>`(${sql.join(conditions, sql` and `)})`;

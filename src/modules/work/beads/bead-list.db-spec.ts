@@ -3,9 +3,9 @@ import { sql } from 'kysely';
 import { plansOf, rowsRead } from '../../../../test/support/plans.js';
 import { workFixture, type WorkFixture } from '../../../../test/support/work.js';
 import type { Bead } from '../../../contract/beads.schemas.js';
-import { COUNTED } from '../../../platform/database/totals.js';
+import { COUNTED, SAMPLED } from '../../../platform/database/totals.js';
 import { BeadsRepository } from './beads.repository.js';
-import { BeadsQuery } from './beads.schemas.js';
+import { BeadsQuery, ReadyQuery } from './beads.schemas.js';
 
 const MANY = 3 * COUNTED;
 const PAGE = 10;
@@ -51,6 +51,77 @@ describe('a list by urgency', () => {
     expect(Math.max(...sorted)).toBeLessThanOrEqual(4 * (PAGE + 1));
     // What `total` counts, with a tenth of another status in between, and for each bead of the page its entries, its size and its JSON.
     if (query['assignee'] === undefined) expect(rowsRead(nodes, 'beads')).toBeLessThan(1.15 * COUNTED + 10 * (PAGE + 1));
+  });
+});
+
+describe('a list by change of what few of the beads are', () => {
+  const CLOSED = 10 * SAMPLED;
+  let few: WorkFixture;
+
+  /** The mayor has closed all of his but three, which are old and were not changed since. All that is closed was routed somewhere. */
+  beforeAll(async () => {
+    few = await workFixture();
+    await sql`
+      insert into beads (stream_id, id, title, status, closed_at, priority, parent, assignee, metadata, created_at)
+      select ${few.city.streamId}::int, 'n-' || g, 'plain', case when closed then 'closed' else 'open' end, case when closed then now() end,
+        case when g % 125 = 0 then 1 end, case when g = 2 then 'n-1' end, case when closed or g in (4, 5) then 'mayor' when g in (8, 12) then 'deacon' end,
+        case when closed or g = 6 then '{"gc.routed_to": "old"}' else '{}' end::jsonb, timestamptz '2026-01-01' + g * interval '1 second'
+      from (select g, g % 2 = 1 and g <> 5 as closed from generate_series(1, ${CLOSED * 2}::int) g) g`.execute(few.db);
+    await sql`vacuum analyze beads`.execute(few.db);
+  });
+  afterAll(() => few.close());
+
+  const read = async (ask: (reads: BeadsRepository) => Promise<{ items: string } | undefined>) => {
+    let found: string[] = [];
+    const nodes = await plansOf(few.pool, async (db) => {
+      const page = await ask(new BeadsRepository(db, few.pool));
+      found = (JSON.parse(`[${page!.items}]`) as Bead[]).map(({ id }) => id);
+    });
+    return { found, rows: rowsRead(nodes, 'beads'), indexes: nodes.map((node) => node['Index Name']) };
+  };
+  const listed = async (query: Record<string, string>) =>
+    read((reads) => reads.list(few.city, BeadsQuery.parse({ ...query, sort: 'updated_at' }), PAGE, undefined));
+
+  it.each<[Record<string, string>, string[]]>([
+    [{ assignee: 'deacon', all: 'true' }, ['n-12', 'n-8']],
+    [{ assignee: 'mayor' }, ['n-5', 'n-4']],
+  ])('with %j looks at the next ones, and then for these alone', async (query, wanted) => {
+    const { found, rows } = await listed(query);
+    expect(found).toEqual(wanted);
+    // The next ones, and their number.
+    expect(rows).toBeLessThan(2.2 * SAMPLED);
+  });
+
+  it('of the children of a bead looks at no others', async () => {
+    const { found, rows } = await listed({ parent: 'n-1', type: 'task' });
+    expect(found).toEqual(['n-2']);
+    expect(rows).toBeLessThan(10 * PAGE);
+  });
+
+  it('of what one in a hundred is, reads no more than has a page of them', async () => {
+    const { found, rows } = await listed({ priority: '1', all: 'true' });
+    expect(found).toHaveLength(PAGE);
+    expect(rows).toBeLessThan(COUNTED + 3 * SAMPLED);
+  });
+
+  it('of what most are, reads a page', async () => {
+    const { found, rows } = await listed({ type: 'task', all: 'true' });
+    expect(found).toHaveLength(PAGE);
+    expect(rows).toBeLessThan(COUNTED + 1.2 * SAMPLED);
+  });
+
+  it('tells how many there are where it has read them all', async () => {
+    const old = BeadsQuery.parse({ sort: 'updated_at', type: 'task', created_before: '2026-01-01T03:03:20Z', all: 'true' });
+    const page = await new BeadsRepository(few.db, few.pool).list(few.city, old, PAGE, undefined);
+    expect(page!.total).toEqual({ total: 10_999 });
+  });
+
+  it('of what is ready and routed somewhere reads nothing of what was closed there', async () => {
+    const { found, indexes } = await read((reads) =>
+      reads.ready(few.city, ReadyQuery.parse({ unassigned: 'true', routed_to: 'old', limit: `${PAGE}` }), undefined),
+    );
+    expect(found).toEqual(['n-6']);
+    expect(indexes).not.toContain('beads_terms_idx');
   });
 });
 

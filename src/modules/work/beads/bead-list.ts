@@ -1,13 +1,15 @@
 import { sql, type RawBuilder } from 'kysely';
 import { COUNTED, countingAll, SAMPLED } from '../../../platform/database/totals.js';
-import { all, hasTerms, type BeadFilter } from './bead-filter.js';
+import { all, anyOf, hasTerms, type BeadFilter, type Walk } from './bead-filter.js';
 import type { Order } from './bead-order.js';
 
 /**
- * So many of the next beads are looked at for a label before the index over terms is asked. What that finds comes in no order and all at once: of a label
- * that 400,000 beads have, the first page took more than 30 s. Where these do not fill a page, the label is rare, or old.
+ * So many of the next beads are looked at before another index is asked. What that finds comes in no order and all at once: of a label
+ * that 400,000 beads have, the first page took more than 30 s. Where these do not fill a page, what is asked for is rare, or old.
  */
 const near = (limit: number): number => Math.max(SAMPLED, 10 * limit);
+/** So many before all of the city is, where no index knows better: each page of what one in a hundred beads is would read all of it. */
+const far = (limit: number): number => 8 * near(limit);
 /** For a label that is old and frequent: with the usual 4 MB 5.6 s for 300,000 beads, as the index then knows of pages only, and 0.4 s with these. */
 const TERMS_MEMORY = '64MB';
 /** To read so many of the index takes as long as to look at the next ones first. */
@@ -41,7 +43,7 @@ export function inOrder({ filter, order, limit }: AskedList): BeadList {
   return {
     first: sql``,
     found: eachOf(
-      filter,
+      filter.parts,
       (part) => sql`select ${idAnd(order)} from beads b where ${all([...held, ...part, ...looked, order.after])}`,
       order,
       limit + 1,
@@ -54,10 +56,10 @@ export function inOrder({ filter, order, limit }: AskedList): BeadList {
 
 /** The same of what the index over terms knows, as far as the next beads have it. */
 export function nearby({ filter, order, limit }: AskedList): BeadList {
-  const { held, looked } = filter;
+  const { held, parts, looked } = filter;
   const most = near(limit);
   const next = eachOf(
-    filter,
+    parts,
     (part) => sql`select ${idAnd(order)}, ${all(looked)} as fits from beads b where ${all([...held, ...part, order.after])}`,
     order,
     most + 1,
@@ -73,22 +75,55 @@ export function nearby({ filter, order, limit }: AskedList): BeadList {
   };
 }
 
+/** The same by change, as far as the next beads fill the page: no more of them are read. */
+export function walked({ filter, order, limit }: AskedList, { keyed, left, known }: Walk): BeadList {
+  const most = known ? near(limit) : far(limit);
+  const next = all([...keyed, order.after]);
+  // With the order as a column, the database knows that they come in it.
+  const looked = sql`
+    select ${idAnd(order)}, coalesce(b.updated_at, b.created_at) as changed, ${all(left)} as fits from beads b where ${next} order by ${order.by} limit ${most}`;
+  const ends = sql`(select count(*) <= ${most} from (select from beads b where ${next} limit ${most + 1}) n)`;
+  const settled = sql<boolean>`(select settled from answered)`;
+  return {
+    first: sql`
+      with page as materialized (select * from (${looked}) b where b.fits order by changed desc, id desc limit ${limit + 1}),
+      answered as materialized (select (select count(*) > ${limit} from page) or ${ends} as settled)`,
+    found: sql`select ${idAnd(order)} from page b`,
+    count: countOf({ ...filter, held: [...filter.held, settled] }),
+    settled,
+    rare: sql<boolean>`false`,
+  };
+}
+
 /** The same, of all that the index over terms has. */
 export function ofTerms(streamId: number, { filter: { held, whose, looked, terms }, order, limit }: AskedList): BeadList {
-  const anyone = whose.length === 0 ? [] : [sql`(${sql.join(whose, sql` or `)})`];
   return {
     // By the index over terms alone, whatever else there is: the planner thinks each label as frequent as the next, and would read what others have, too.
     first: sql`
       with known as materialized (
-        select ${idAnd(order)}, ${all([...held, ...anyone, ...looked])} as fits
+        select ${idAnd(order)}, ${all([...held, ...anyOf(whose), ...looked])} as fits
         from beads b where (select set_config('work_mem', ${TERMS_MEMORY}, true)) is not null and ${hasTerms(streamId, terms)}
       ), matching as materialized (select ${idAnd(order)} from known b where b.fits)`,
-    found: sql`select * from matching b where ${order.after} order by ${order.by} limit ${limit + 1}`,
-    count: sql`select count(*) as counted, 0 as looked from matching`,
-    settled: sql<boolean>`true`,
+    ...amongMatching(order, limit),
     rare: sql<boolean>`(select count(*) <= ${RARE} from known)`,
   };
 }
+
+/** The same, of all of the city, by whichever index has the least to look at: in the order of the list they would be read from all over the table. */
+export function ofCity({ filter: { held, whose, looked }, order, limit }: AskedList): BeadList {
+  return {
+    first: sql`with matching as materialized (select ${idAnd(order)} from beads b where ${all([...held, ...anyOf(whose), ...looked])})`,
+    ...amongMatching(order, limit),
+    rare: sql<boolean>`false`,
+  };
+}
+
+/** All are read by then, so that their number is exact, however many they are. */
+const amongMatching = (order: Order, limit: number): Pick<BeadList, 'found' | 'count' | 'settled'> => ({
+  found: sql`select * from matching b where ${order.after} order by ${order.by} limit ${limit + 1}`,
+  count: sql`select count(*) as counted, 0 as looked from matching`,
+  settled: sql<boolean>`true`,
+});
 
 /** `sample` are the first of them, where the statement has read those. */
 function countOf({ held, looked, walked, whose }: BeadFilter, sample?: RawBuilder<unknown>): RawBuilder<unknown> {
@@ -101,7 +136,7 @@ function countOf({ held, looked, walked, whose }: BeadFilter, sample?: RawBuilde
 }
 
 function eachOf(
-  { parts }: BeadFilter,
+  parts: BeadFilter['parts'],
   select: (part: readonly RawBuilder<unknown>[]) => RawBuilder<unknown>,
   { by }: Order,
   limit: number,

@@ -8,7 +8,7 @@ import { inMicroseconds } from '../../../platform/database/microseconds.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { beadBytes, beadBytesText, summaryBytes } from '../work/bead-bytes.js';
 import { matchesList, matchesReady } from './bead-filter.js';
-import { inOrder, nearby, ofTerms, type AskedList, type BeadList } from './bead-list.js';
+import { inOrder, nearby, ofCity, ofTerms, walked, type AskedList, type BeadList } from './bead-list.js';
 import { changedLast, mostUrgent, newest, type ListPlace } from './bead-order.js';
 import type { BeadsQuery, ReadyQuery } from './beads.schemas.js';
 import { RareTerms } from './rare-terms.js';
@@ -181,14 +181,25 @@ export class BeadsRepository {
     return rows[0];
   }
 
+  /**
+   * What is held comes in the order of most lists: one statement reads the page (in order).
+   * By change it does not: the next beads are read, up to a bound (walked), and then, by any index, all of the city that may be meant (of the city).
+   * Of a label or metadata the next ones are read, too (nearby), and then all that the index over terms has (of terms).
+   * The first of these that fills the page, or reaches the end, answers.
+   */
   async #list(streamId: number, view: BeadsQuery['view'], asked: AskedList): Promise<Page<ReadyPlace> | undefined> {
-    const { terms } = asked.filter;
-    if (terms.length === 0) return toPage(await this.#page(streamId, view, asked, inOrder(asked)), asked);
+    const { terms, walk } = asked.filter;
+    const read = (list: BeadList): Promise<readonly PageRow[]> => this.#page(streamId, view, asked, list);
+    if (walk !== undefined) {
+      const rows = await read(walked(asked, walk));
+      return toPage(rows[0]?.settled === false ? await read(ofCity(asked)) : rows, asked);
+    }
+    if (terms.length === 0) return toPage(await read(inOrder(asked)), asked);
     if (!this.#rare.has(streamId, terms)) {
-      const rows = await this.#page(streamId, view, asked, nearby(asked));
+      const rows = await read(nearby(asked));
       if (rows[0]?.settled !== false) return toPage(rows, asked);
     }
-    const rows = await this.#page(streamId, view, asked, ofTerms(streamId, asked));
+    const rows = await read(ofTerms(streamId, asked));
     if (rows[0] !== undefined) this.#rare.note(streamId, terms, rows[0].rare);
     return toPage(rows, asked);
   }
