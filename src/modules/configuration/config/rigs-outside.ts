@@ -26,6 +26,10 @@ export interface RigOutside {
 const MOST = 100;
 /** As many as a path may go through. */
 const MOST_LINKS = 40;
+/** What a directory is asked for takes longer with each part of its path: 2 ms with 1,900. */
+const MOST_PARTS = 128;
+/** Directories that are not there, of all rigs together: for each of them the one above it is asked for, which takes half a millisecond. */
+const MOST_ABSENT = 4_000;
 /** What lies beyond a directory that is not there, is none, or may not be entered: it is judged by where it would be. */
 const BEYOND = new Set(['ENOENT', 'ENOTDIR', 'EACCES']);
 
@@ -41,8 +45,15 @@ export async function rigsOutside(
   const may = await RigRoots.of(roots);
   const places: RigOutside[] = [];
   const paths = new Set<string>();
+  const search: Search = { ledger, absent: 0 };
   for (const rig of rigs) {
-    const directory = await directoryOf(path.resolve(roots.city, rig.path), ledger);
+    const directory = await directoryOf(path.resolve(roots.city, rig.path), search);
+    // Not left out: nobody would ask whether it is in another city.
+    if (directory === TOO_FAR) {
+      places.push({ refusal: () => [issueAt(rig, 'lies too deep, or behind too much that is not there')] });
+      if (search.absent > MOST_ABSENT) break;
+      continue;
+    }
     if (directory === undefined || may.of(directory) === undefined) continue;
     if (directory === roots.city || isBelow(roots.city, directory)) continue;
     if (!paths.has(directory) && paths.size === MOST) {
@@ -68,8 +79,18 @@ function issueAt({ file, at }: RigPath, message: string): Issue {
   return { severity: 'error', file, key: at, message };
 }
 
+const TOO_FAR = Symbol('too far');
+
+interface Search {
+  readonly ledger: Ledger;
+  /** Directories that were not there, so far. */
+  absent: number;
+}
+
 /** Links on the way resolved, those to nowhere too; what is not there yet as it is written. Undefined for what cannot be a directory. */
-async function directoryOf(wanted: string, ledger: Ledger, links = 0): Promise<string | undefined> {
+async function directoryOf(wanted: string, search: Search, links = 0): Promise<string | typeof TOO_FAR | undefined> {
+  const { ledger } = search;
+  if (wanted.split(path.sep).length > MOST_PARTS) return TOO_FAR;
   const missing: string[] = [];
   for (let at = wanted; ; at = path.dirname(at)) {
     try {
@@ -81,8 +102,9 @@ async function directoryOf(wanted: string, ledger: Ledger, links = 0): Promise<s
       const target = await readlink(at).catch(() => undefined);
       if (target !== undefined) {
         ledger.noteAbsent(at);
-        return links === MOST_LINKS ? undefined : directoryOf(path.resolve(path.dirname(at), target, ...missing), ledger, links + 1);
+        return links === MOST_LINKS ? undefined : directoryOf(path.resolve(path.dirname(at), target, ...missing), search, links + 1);
       }
+      if (++search.absent > MOST_ABSENT) return TOO_FAR;
       missing.unshift(path.basename(at));
     }
   }
