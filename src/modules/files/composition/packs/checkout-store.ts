@@ -91,16 +91,22 @@ export async function fileRepository(source: RepositorySource, citiesRoot: strin
   throw new PackFailure('invalid_source', `${source.id}: ${why}`, { source });
 }
 
-/** A link that leads nowhere now may lead somewhere once the checkout is in its place. @throws TreeFailure */
+/**
+ * A link that leads nowhere now may lead somewhere once the checkout is in its place. It goes up first and then down: where it goes up behind a name,
+ * that may be a link, too, and nobody can tell from the words how far up it is. @throws TreeFailure
+ */
 async function checkLinks(tree: string): Promise<void> {
   for (const entry of await readdir(tree, { recursive: true, withFileTypes: true })) {
     if (!entry.isSymbolicLink()) continue;
     const written = await readlink(path.join(entry.parentPath, entry.name));
     const target = path.resolve(entry.parentPath, written);
-    if (path.isAbsolute(written) || (target !== tree && !isBelow(tree, target)))
+    const goesUpLater = stepsUp(written) !== stepsUp(path.normalize(written));
+    if (path.isAbsolute(written) || goesUpLater || (target !== tree && !isBelow(tree, target)))
       throw new TreeFailure(path.relative(tree, path.join(entry.parentPath, entry.name)), 'it leads outside');
   }
 }
+
+const stepsUp = (at: string): number => at.split('/').filter((part) => part === '..').length;
 
 /** The rename decides: whoever comes second finds the same files and drops its own. */
 async function putInPlace(fresh: string, directory: string, work: string, fault: () => Promise<string | undefined>): Promise<void> {

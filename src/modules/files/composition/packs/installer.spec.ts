@@ -458,6 +458,7 @@ describe('hostile sources', () => {
   it.each<[string, Record<string, string | Buffer>, RegExp]>([
     ['a link out of the repository', { 'agents/x': '-> ../../../../../../etc' }, /agents\/x: it leads outside/],
     ['a link to a file outside', { 'secret.md': '-> /etc/passwd' }, /secret.md: it leads outside/],
+    ['a link out of it through another one', { 'a/b/up': '-> ../..', l: '-> a/b/up/../../../other/secret' }, /l: it leads outside/],
     ['a link in circles', { 'a/up': '-> ..' }, /directory above it/],
     ['a loop of links', { loop: '-> loop' }, /loop of symbolic links/],
     ['depth', { [`${'d/'.repeat(40)}f`]: 'x' }, /32 directories deep/],
