@@ -13,8 +13,8 @@ import { TreeCheck } from './tree-limits.js';
 
 const LIST_MS = 20_000;
 const LIST_MEMORY = 512 * 1024;
-/** Branches and tags of a repository that are looked through. */
-const MAX_REFS = 20_000;
+/** Tags of a repository that are looked through. Its branches are only compared with a name: the bytes of the list bound them. */
+const MAX_TAGS = 20_000;
 
 export interface Limits {
   /** Of the files of a checkout, and of what is fetched for it. */
@@ -62,10 +62,13 @@ export class Git {
     const asked = { args, cwd: '/', env, signal: limit, memory: LIST_MEMORY, places: [], remote };
     const { stdout } = required(await this.runner.together(remote, [], (run) => run(asked)));
     const refs = new Map<string, string>();
+    let tags = 0;
     for (const line of stdout.toString('utf8').split('\n')) {
       const [, commit, name, peeled] = /^([0-9a-f]{40,64})\t(\S+?)(\^\{\})?$/.exec(line) ?? [];
-      if (commit !== undefined && name !== undefined && (peeled !== undefined || !refs.has(name))) refs.set(name, commit);
-      if (refs.size > MAX_REFS) throw new GitFailure('too_large', `the repository has more than ${MAX_REFS} branches and tags`);
+      if (commit === undefined || name === undefined || (peeled === undefined && refs.has(name))) continue;
+      if (name.startsWith('refs/tags/') && !refs.has(name)) tags++;
+      if (tags > MAX_TAGS) throw new GitFailure('too_large', `the repository has more than ${MAX_TAGS} version tags`);
+      refs.set(name, commit);
     }
     return refs;
   }
