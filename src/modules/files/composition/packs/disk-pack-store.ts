@@ -12,7 +12,7 @@ import { builtinHome, cityHome, isOfAnotherCity, outside, repositoryHome, type H
 import { readLock, type Lock } from './lock.js';
 import type { FoundPack, ImportRequest, PackStore } from './pack-store.js';
 import { InvalidSource, parseSource, type BuiltinSource, type LocalSource, type PackSource, type RepositorySource } from './sources.js';
-import { allows, InvalidConstraint, parseConstraint } from './versions.js';
+import { allow, InvalidConstraint, parseConstraint } from './versions.js';
 
 /** Directories that hold state of ours or of others, never packs. */
 const NOT_PACKS = new Set(['.git', '.gc', '.beads', '.packs']);
@@ -87,7 +87,7 @@ export class DiskPackStore implements PackStore {
     const pin = lock.get(source.id);
     if (pin === undefined) return { missing: `it is not in packs.lock: ${REMEDY}` };
     try {
-      if (version !== undefined && !allows(parseConstraint(version), pin))
+      if (version !== undefined && !allow([parseConstraint(version)], pin))
         return { missing: `what packs.lock pins is not what the version allows: ${REMEDY}` };
     } catch (error) {
       if (error instanceof InvalidConstraint) return { missing: `the version cannot be used: ${error.message}` };

@@ -4,7 +4,7 @@ import type { LockedPack } from './lock.js';
 import { PackFailure, packFailure } from './pack-failure.js';
 import type { RepositorySource } from './sources.js';
 import {
-  allows,
+  allow,
   defaultConstraint,
   highest,
   InvalidConstraint,
@@ -50,7 +50,7 @@ export class VersionLookup {
       if (source.ref !== undefined && constraints.length > 0)
         throw new InvalidConstraint('it names a branch, tag or commit with "#" and a version as well');
       const commit = pinnedCommit(constraints);
-      if (before !== undefined && constraints.every((constraint) => allows(constraint, before))) return before;
+      if (before !== undefined && allow(constraints, before)) return before;
       if (source.ref !== undefined) return await this.#ofRef(source, source.ref);
       if (commit !== undefined) return await this.#ofCommit(source, commit, constraints);
       const { tags, refs } = await this.#listing(source);
@@ -119,11 +119,9 @@ export class VersionLookup {
 
   async #list(source: RepositorySource): Promise<Listing> {
     const { ref } = source;
-    const patterns = [
-      'HEAD',
-      'refs/tags/v*',
-      ...(ref === undefined ? ['refs/heads/*'] : [`refs/heads/${ref}`, `refs/tags/${ref}`, `refs/tags/${ref}^{}`]),
-    ];
+    // Who names a branch or a tag gets that, whatever versions there are.
+    const patterns =
+      ref === undefined ? ['HEAD', 'refs/tags/v*', 'refs/heads/*'] : [`refs/heads/${ref}`, `refs/tags/${ref}`, `refs/tags/${ref}^{}`];
     try {
       const refs = await this.git.list(await this.#remote(source), patterns, this.signal);
       return { tags: versionsAmong(refs), refs };

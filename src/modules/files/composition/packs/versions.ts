@@ -61,19 +61,45 @@ export function versionsAmong(refs: ReadonlyMap<string, string>): VersionTag[] {
   return tags.sort((a, b) => b.read.compare(a.read));
 }
 
-/** Whether a pin, or a tag, is what a constraint allows. */
-export function allows(
-  constraint: Constraint,
-  { version, commit, read }: { readonly version?: string | undefined; readonly commit: string; readonly read?: semver.SemVer },
+/** Whether a pin is what all constraints allow. */
+export function allow(
+  constraints: readonly Constraint[],
+  { version, commit }: { readonly version?: string | undefined; readonly commit: string },
 ): boolean {
-  if (constraint.kind === 'commit') return commit.startsWith(constraint.hex);
-  const known = read ?? version;
-  return known !== undefined && constraint.range.test(known);
+  if (!constraints.every((constraint) => constraint.kind === 'range' || commit.startsWith(constraint.hex))) return false;
+  if (!constraints.some(({ kind }) => kind === 'range')) return true;
+  // A file that people write has said it.
+  const read = semver.parse(version);
+  return read !== null && endsOf(constraints).every((end) => end.test(read));
 }
 
 /** The highest version that all constraints allow; undefined when there is none. `constraints` name no commit. @param tags the newest first */
 export function highest(tags: readonly VersionTag[], constraints: readonly Constraint[]): VersionTag | undefined {
-  return tags.find((tag) => constraints.every((constraint) => allows(constraint, tag)));
+  const ends = endsOf(constraints);
+  return tags.find(({ read }) => ends.every((end) => end.test(read)));
+}
+
+/**
+ * The highest of the lower ends of all ranges, and the lowest of the upper ones: what is between them is what all of them allow. To ask each of
+ * thousands of ranges about each of thousands of tags takes seconds.
+ */
+function endsOf(constraints: readonly Constraint[]): semver.Comparator[] {
+  let lower: semver.Comparator | undefined;
+  let upper: semver.Comparator | undefined;
+  // A range is one set of comparators: nothing that a constraint may say means "or".
+  for (const end of constraints.flatMap((constraint) => (constraint.kind === 'range' ? constraint.range.set[0]! : []))) {
+    if (!(end.semver instanceof semver.SemVer)) continue;
+    const { operator } = end;
+    if (!operator.startsWith('<') && isFurther(end, lower, 1)) lower = end;
+    if (!operator.startsWith('>') && isFurther(end, upper, -1)) upper = end;
+  }
+  return [lower, upper].filter((end) => end !== undefined);
+}
+
+/** Whether an end leaves less than another one in a direction: of two at one version the one without that version does. */
+function isFurther(end: semver.Comparator, other: semver.Comparator | undefined, direction: 1 | -1): boolean {
+  const order = other === undefined ? direction : end.semver.compare(other.semver);
+  return order === direction || (order === 0 && (end.operator === '<' || end.operator === '>'));
 }
 
 /** The one commit that constraints pin, in as many digits as one of them gives. @throws InvalidConstraint when they pin two. */
