@@ -369,10 +369,10 @@ export const PLATFORM: readonly Guard[] = [
   {
     guard: 'Nobody has the service look through hundreds of thousands of tags.',
     file: 'src/platform/git/git.ts',
-    find: 'if (refs.size > MAX_REFS)',
-    replace: 'if (refs.size > 10 * MAX_REFS)',
+    find: 'if (tags > MAX_TAGS)',
+    replace: 'if (tags > 10 * MAX_TAGS)',
     test: GIT,
-    name: 'more branches and tags',
+    name: 'more tags',
   },
   {
     guard: 'Git goes where the guard has looked.',
