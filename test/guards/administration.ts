@@ -106,8 +106,8 @@ export const ADMINISTRATION_GUARDS: readonly Guard[] = [
   {
     guard: 'A worker that has lost a city says nothing about it any more.',
     file: STATE_REPOSITORY,
-    find: 'where c.id = ${held.id} and c.version = ${held.fence} and not c.running`',
-    replace: 'where c.id = ${held.id} and ${held.fence}::bigint is not null and not c.running`',
+    find: 'where c.id = ${held.id} and c.version = ${held.fence} and not c.running returning c.id`',
+    replace: 'where c.id = ${held.id} and ${held.fence}::bigint is not null and not c.running returning c.id`',
     test: CITY_STATE,
   },
   {

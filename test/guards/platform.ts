@@ -133,6 +133,14 @@ export const PLATFORM: readonly Guard[] = [
     test: 'src/platform/operations/operations.spec.ts',
   },
   {
+    guard: 'An operation publishes no phase of a city that somebody else has.',
+    file: 'src/platform/operations/operations.repository.ts',
+    find: ' and exists (select from written) returning 1)',
+    replace: ' returning 1)',
+    test: 'src/platform/operations/operations.repository.db-spec.ts',
+    name: 'publishes a phase with a write of the caller, or not at all',
+  },
+  {
     guard: 'What no worker runs waits for one while none is alive.',
     file: 'src/platform/operations/operations.repository.ts',
     find: 'and not exists (select from processes p where ${WORKS} and not ${DEAD}))',

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { EventDefinition } from '../../contract/events/define.js';
+import type { RawBuilder } from 'kysely';
 import type { Tx } from '../database/transactions.js';
 import type { NewEvent } from '../event-log/event.js';
 
@@ -64,8 +65,13 @@ export interface ClaimedOperation<I = unknown> {
 export interface OperationContext {
   /** Aborts when the lease is lost, the deadline passes or the process stops. */
   readonly signal: AbortSignal;
-  /** Publishes a phase on the operation's row and extends its deadline; `beside` is written in the same transaction, before it. */
-  progress(phase: string, beside?: (tx: Tx) => Promise<void>): Promise<void>;
+  /** Publishes a phase on the operation's row and extends its deadline. */
+  progress(phase: string): Promise<void>;
+  /**
+   * The same in one statement with a write of the caller, which returns one row where it applies. Answers that row; where there is none, no phase is
+   * published. The row of the operation is the second to be locked, as in the transaction that ends it.
+   */
+  progressWith<T>(phase: string, write: RawBuilder<T>): Promise<T | undefined>;
   /** The same after a step that stays done however this attempt ends: attempts are counted anew, so that long work may fail often, but not in a row. */
   advanced(phase: string): Promise<void>;
 }

@@ -42,6 +42,28 @@ async function accepted(deadlineMs = 60_000): Promise<string> {
   return id;
 }
 
+const late = { phase: 'late', deadlineMs: 60_000, anew: false };
+
+// Guard: a phase would be told of a city that somebody else has.
+it('publishes a phase with a write of the caller, or not at all', async () => {
+  const id = await accepted();
+  const { fence } = (await claim('first'))!;
+  const before = await row(id);
+  const other = await accepted();
+  const write = (kind: string) => sql<{ id: string }>`
+    update operations set subject = 'written' where id = ${other} and kind = ${kind} returning id`;
+  expect(await repository.progressWith(db, id, fence, late, write('nothing'))).toEqual({ held: false, written: undefined });
+  expect(await row(id)).toEqual(before);
+  expect(await repository.progressWith(db, id, fence, late, write('test.work'))).toEqual({ held: true, written: { id: other } });
+  expect(await row(id)).toMatchObject({ phase: 'late' });
+  expect(await row(other)).toMatchObject({ subject: 'written' });
+  for (const [ended, held] of [
+    [id, fence],
+    [other, 0],
+  ] as const)
+    expect(await run((tx) => repository.finish(tx, ended, held, DONE))).toBe(true);
+});
+
 // Whoever believes to hold an operation mostly finds out by itself; these are what is left when it does not.
 describe('an operation that somebody else has by now', () => {
   it('is not renewed, put back, told of or ended by who had it before', async () => {
@@ -52,11 +74,12 @@ describe('an operation that somebody else has by now', () => {
     const before = await row(id);
     const tried = [
       await run((tx) => repository.renew(tx, id, fence, 60_000)),
-      await run((tx) => repository.progress(tx, id, fence, 'late', { deadlineMs: 60_000, anew: false })),
+      await run((tx) => repository.progress(tx, id, fence, late)),
+      (await repository.progressWith(db, id, fence, late, sql<{ one: number }>`select 1 as one`)).held,
       await run((tx) => repository.putBack(tx, id, fence, { delayMs: 0, counted: true, waitMs: 60_000 })),
       await run((tx) => repository.finish(tx, id, fence, DONE)),
     ];
-    expect(tried).toEqual([false, false, false, false]);
+    expect(tried).toEqual([false, false, false, false, false]);
     expect(await row(id)).toEqual(before);
   });
 

@@ -42,6 +42,13 @@ export interface Backlog {
   readonly running: number;
 }
 
+/** With `anew` attempts are counted from this one on. */
+export interface Progress {
+  readonly phase: string;
+  readonly deadlineMs: number;
+  readonly anew: boolean;
+}
+
 export type Ending =
   | { readonly state: 'succeeded'; readonly result: unknown }
   | { readonly state: 'failed'; readonly code: string; readonly message: string };
@@ -62,6 +69,9 @@ const ended = (ending: Ending): RawBuilder<unknown> => {
   return sql`state = ${ending.state}, result = ${result}::json, error_code = ${failed?.code ?? null},
     error_message = ${failed?.message ?? null}, lease_owner = null, lease_until = null, finished_at = clock_timestamp()`;
 };
+
+const advance = ({ phase, deadlineMs, anew }: Progress): RawBuilder<unknown> => sql`phase = ${phase},
+  deadline_at = greatest(deadline_at, ${after(deadlineMs)})${anew ? sql`, attempts = 1` : sql``}`;
 
 @Injectable()
 export class OperationsRepository {
@@ -87,20 +97,40 @@ export class OperationsRepository {
   }
 
   /** Not past the deadline. */
-  async renew(tx: Tx, id: string, fence: number, leaseMs: number): Promise<boolean> {
-    return this.#held(tx, id, fence, sql`lease_until = ${after(leaseMs)}`, sql`deadline_at > clock_timestamp()`);
+  async renew(db: Kysely<Database>, id: string, fence: number, leaseMs: number): Promise<boolean> {
+    return this.#held(db, id, fence, sql`lease_until = ${after(leaseMs)}`, sql`deadline_at > clock_timestamp()`);
   }
 
-  /** With `anew` attempts are counted from this one on. */
-  async progress(tx: Tx, id: string, fence: number, phase: string, told: { deadlineMs: number; anew: boolean }): Promise<boolean> {
-    const attempts = told.anew ? sql`, attempts = 1` : sql``;
-    return this.#held(tx, id, fence, sql`phase = ${phase}, deadline_at = greatest(deadline_at, ${after(told.deadlineMs)})${attempts}`);
+  async progress(db: Kysely<Database>, id: string, fence: number, told: Progress): Promise<boolean> {
+    return this.#held(db, id, fence, advance(told));
+  }
+
+  /** The same where `write` returns a row, in one statement with it. Answers that row, and whether the phase was written. */
+  async progressWith<T>(
+    db: Kysely<Database>,
+    id: string,
+    fence: number,
+    told: Progress,
+    write: RawBuilder<T>,
+  ): Promise<{ held: boolean; written: T | undefined }> {
+    const { rows } = await sql<{ held: boolean; written: T[] }>`
+      with written as (${write}), moved as (
+        update operations set ${advance(told)}
+        where id = ${id} and fence = ${fence} and state = 'running' and exists (select from written) returning 1)
+      select exists (select from moved) as held, array(select to_json(w) from written w) as written`.execute(db);
+    const { held, written } = rows[0]!;
+    return { held, written: written[0] };
   }
 
   /** Puts the operation back for another attempt after `delayMs`: it waits in line again, for `waitMs` at the most. */
-  async putBack(tx: Tx, id: string, fence: number, options: { delayMs: number; counted: boolean; waitMs: number }): Promise<boolean> {
+  async putBack(
+    db: Kysely<Database>,
+    id: string,
+    fence: number,
+    options: { delayMs: number; counted: boolean; waitMs: number },
+  ): Promise<boolean> {
     return this.#held(
-      tx,
+      db,
       id,
       fence,
       sql`state = 'accepted', lease_owner = null, lease_until = null, fence = fence + 1, run_after = ${after(options.delayMs)},
@@ -180,9 +210,15 @@ export class OperationsRepository {
     return Number(numAffectedRows ?? 0n);
   }
 
-  async #held(tx: Tx, id: string, fence: number, set: RawBuilder<unknown>, also: RawBuilder<unknown> = sql`true`): Promise<boolean> {
+  async #held(
+    db: Kysely<Database>,
+    id: string,
+    fence: number,
+    set: RawBuilder<unknown>,
+    also: RawBuilder<unknown> = sql`true`,
+  ): Promise<boolean> {
     const { rows } = await sql`
-      update operations set ${set} where id = ${id} and fence = ${fence} and state = 'running' and ${also} returning 1`.execute(tx);
+      update operations set ${set} where id = ${id} and fence = ${fence} and state = 'running' and ${also} returning 1`.execute(db);
     return rows.length === 1;
   }
 }

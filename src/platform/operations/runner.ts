@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
+import { Db } from '../database/database.js';
 import { isRetryable } from '../database/pg-errors.js';
 import { preparing } from '../turns/preparing.js';
-import { Transactions, type Tx } from '../database/transactions.js';
 import { Failpoints } from '../failpoints/failpoints.js';
 import { AppLogger } from '../logging/logger.js';
 import { currentSpan, isTracing, spanned } from '../telemetry/spans.js';
@@ -33,7 +33,7 @@ export class OperationRunner {
     private readonly repository: OperationsRepository,
     private readonly registry: OperationRegistry,
     private readonly endings: OperationEndings,
-    private readonly transactions: Transactions,
+    private readonly db: Db,
     private readonly failpoints: Failpoints,
     private readonly timings: OperationTimings,
     private readonly log: AppLogger,
@@ -159,7 +159,7 @@ export class OperationRunner {
 
   async #work(row: ClaimedRow, handler: OperationHandler, operation: ClaimedOperation): Promise<void> {
     const { leaseMs } = this.timings;
-    const renew = (): Promise<boolean> => this.transactions.run((tx) => this.repository.renew(tx, row.id, row.fence, leaseMs));
+    const renew = (): Promise<boolean> => this.repository.renew(this.db, row.id, row.fence, leaseMs);
     const lease = new Lease(renew, this.timings, row.deadlineInMs);
     this.#leases.add(lease);
     if (this.#stopping) lease.end('stopping');
@@ -184,24 +184,33 @@ export class OperationRunner {
 
   #context(row: ClaimedRow, handler: OperationHandler, lease: Lease): OperationContext {
     const { deadlineMs } = handler.definition;
-    const record = async (phase: string, anew: boolean, beside?: (tx: Tx) => Promise<void>): Promise<void> => {
-      lease.signal.throwIfAborted();
-      const recorded = await this.transactions.run(async (tx) => {
-        await beside?.(tx);
-        return this.repository.progress(tx, row.id, row.fence, phase, { deadlineMs, anew });
-      });
-      if (!recorded) {
+    const { id, fence } = row;
+    const recorded = async (held: boolean): Promise<void> => {
+      if (!held) {
         lease.end('lost');
         throw new OperationAborted('lost');
       }
-      if (anew) lease.advanced = true;
       lease.deadlineIn(deadlineMs);
       await this.failpoints.hit('operation.after_phase');
     };
     return {
       signal: lease.signal,
-      progress: (phase, beside) => record(phase, false, beside),
-      advanced: (phase) => record(phase, true),
+      progress: async (phase) => {
+        lease.signal.throwIfAborted();
+        await recorded(await this.repository.progress(this.db, id, fence, { phase, deadlineMs, anew: false }));
+      },
+      progressWith: async (phase, write) => {
+        lease.signal.throwIfAborted();
+        const { held, written } = await this.repository.progressWith(this.db, id, fence, { phase, deadlineMs, anew: false }, write);
+        if (written !== undefined) await recorded(held);
+        return written;
+      },
+      advanced: async (phase) => {
+        lease.signal.throwIfAborted();
+        const held = await this.repository.progress(this.db, id, fence, { phase, deadlineMs, anew: true });
+        if (held) lease.advanced = true;
+        await recorded(held);
+      },
     };
   }
 
@@ -258,7 +267,7 @@ export class OperationRunner {
 
   async #putBack(row: ClaimedRow, delayMs: number, counted: boolean): Promise<void> {
     try {
-      await this.transactions.run((tx) => this.repository.putBack(tx, row.id, row.fence, { delayMs, counted, waitMs: WAIT_MS }));
+      await this.repository.putBack(this.db, row.id, row.fence, { delayMs, counted, waitMs: WAIT_MS });
     } catch (error) {
       if (!isRetryable(error)) throw error;
       this.log.warn({ err: error, request_id: row.id }, 'an operation could not be put back; its lease has to run out');

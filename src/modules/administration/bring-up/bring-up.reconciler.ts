@@ -1,7 +1,7 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { ControllerStopped } from '../../../contract/events/cities.events.js';
 import { AppConfig } from '../../../platform/config/config.js';
-import { Transactions, type Tx } from '../../../platform/database/transactions.js';
+import type { Tx } from '../../../platform/database/transactions.js';
 import { event, type NewEvent } from '../../../platform/event-log/event.js';
 import type { ClaimedOperation, OperationContext, OperationDefinition, OperationOutcome } from '../../../platform/operations/operation.js';
 import { Operations } from '../../../platform/operations/operations.js';
@@ -32,7 +32,6 @@ export class BringUpReconciler implements OnModuleInit {
     private readonly operations: Operations,
     private readonly bringUp: CityBringUp,
     private readonly state: CityStateRepository,
-    private readonly transactions: Transactions,
     private readonly sessions: CitySessions,
   ) {}
 
@@ -66,10 +65,10 @@ export class BringUpReconciler implements OnModuleInit {
   async #initialize({ input }: Claimed, context: OperationContext): Promise<OperationOutcome> {
     const { name, path } = input;
     const payload = { name, path };
-    const held = await this.transactions.run((tx) => this.state.take(tx, name, this.config.processId));
+    const held = await context.progressWith('loading_config', this.state.take(name, this.config.processId));
     if (held === undefined) return { ok: false, code: 'city_init_failed', message: 'the city is not registered any more' };
     if (held.running) return { ok: true, payload };
-    const result = await this.bringUp.run(held, (phase, publish) => context.progress(phase, publish), context.signal);
+    const result = await this.bringUp.run(held, (phase, publish) => context.progressWith(phase, publish), context.signal);
     if ('found' in result) return { ok: true, payload, within: (tx) => this.bringUp.succeed(tx, held, result.found) };
     const { code, message } = result.failure;
     return {

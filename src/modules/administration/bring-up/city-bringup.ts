@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { RawBuilder } from 'kysely';
 import { ControllerStarted } from '../../../contract/events/cities.events.js';
 import type { Tx } from '../../../platform/database/transactions.js';
 import { event, type NewEvent } from '../../../platform/event-log/event.js';
@@ -29,20 +30,19 @@ export class CityBringUp {
   ) {}
 
   /**
-   * Runs the initialization. Its phases are published in transactions of the caller (`progress`), which follows the same phases itself.
+   * Runs the initialization. The caller runs the statements that publish its phases (`progress`), and may follow them itself.
    *
    * @param signal aborts long steps whose result does not count any more
    * @throws CityLost, or whatever is not the city's fault
    */
   async run(
     held: HeldCity,
-    progress: (phase: Phase, publish: (tx: Tx) => Promise<void>) => Promise<void>,
+    progress: <T>(phase: Phase, publish: RawBuilder<T>) => Promise<T | undefined>,
     signal: AbortSignal,
   ): Promise<BroughtUp> {
-    const publish = (phase: Phase): Promise<void> =>
-      progress(phase, async (tx) => {
-        if (!(await this.state.publish(tx, held, phase))) throw new CityLost(held.name);
-      });
+    const publish = async (phase: Phase): Promise<void> => {
+      if ((await progress(phase, this.state.publish(held, phase))) === undefined) throw new CityLost(held.name);
+    };
     try {
       const found = await this.initializer.initialize(held, publish, signal);
       return { found };

@@ -58,7 +58,7 @@ describe('CityInitializer', () => {
       '[workspace]\nprovider = "loopback"\nsuspended_on_start = true\nsession_template = "{{.Agent}}"\n[providers.loopback]\n[[rigs]]\nname = "web"',
     );
     const found = await initializer.initialize({ name: 'alpha', dir }, (phase) => Promise.resolve(void phases.push(phase)));
-    expect(phases).toEqual(['loading_config', 'starting_bead_store', 'starting_agents']);
+    expect(phases).toEqual(['starting_bead_store', 'starting_agents']);
     expect(configOf(found).workspace).toMatchObject({
       provider: 'loopback',
       suspended_on_start: true,

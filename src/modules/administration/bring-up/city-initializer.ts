@@ -32,9 +32,8 @@ export class CityInitializer {
     private readonly packs: PackInstallerService,
   ) {}
 
-  /** @throws InitFailure when the city cannot come up; whatever `publish` throws, and why `signal` aborts, goes through. */
+  /** Whoever has taken the city has published its first phase. @throws InitFailure when the city cannot come up; whatever `publish` throws, and why `signal` aborts, goes through. */
   async initialize({ name, dir }: InitializedCity, publish: (phase: Phase) => Promise<void>, signal?: AbortSignal): Promise<Initialized> {
-    await publish('loading_config');
     const hash = await this.hashOf(dir, signal);
     if (hash === undefined) throw new InitFailure('city_config_failed', 'the disk with the files of the city does not answer', 'transient');
     await requireDirectory(dir);

@@ -75,7 +75,7 @@ const begun = (count: number): Promise<unknown> => eventually(() => tries.length
 
 const initializer = {
   initialize: async ({ name }, publish, signal) => {
-    await publish('loading_config');
+    await publish('starting_bead_store');
     signal!.throwIfAborted();
     return new Promise<never>((_, reject) => {
       const fail = (): void => reject(new InitFailure('pack_cache_failed', 'no answer', 'transient'));
@@ -167,11 +167,11 @@ describe('a try that takes longer than its lease', () => {
   it('is ended when another worker has the city', async () => {
     await keeper('one', { renewMs: 10 })();
     await begun(1);
-    const held = await transactions.run((tx) => state.take(tx, 'alpha', 'two'));
+    const held = (await state.take('alpha', 'two').execute(db)).rows[0]!;
     await eventually(() => tries[0]!.signal.aborted);
     await stop();
     expect(await row()).toMatchObject({ phase: 'loading_config', failures: 0 });
-    expect(await transactions.run((tx) => state.publish(tx, held!, 'loading_config'))).toBe(true);
+    expect((await state.publish(held, 'loading_config').execute(db)).rows).toHaveLength(1);
   });
 
   it('has an end, which counts as a failure', async () => {
@@ -184,6 +184,6 @@ describe('a try that takes longer than its lease', () => {
     await keeper('one')();
     await begun(1);
     await stop();
-    expect(await row()).toMatchObject({ phase: 'loading_config', failures: 0 });
+    expect(await row()).toMatchObject({ phase: 'starting_bead_store', failures: 0 });
   });
 });

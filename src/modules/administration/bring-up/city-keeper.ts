@@ -1,8 +1,9 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import type { RawBuilder } from 'kysely';
 import { AppConfig } from '../../../platform/config/config.js';
 import { Db } from '../../../platform/database/database.js';
 import { DuePoller } from '../../../platform/database/due-poller.js';
-import { Transactions, type Tx } from '../../../platform/database/transactions.js';
+import { Transactions } from '../../../platform/database/transactions.js';
 import { EventLog } from '../../../platform/event-log/event-log.js';
 import { Lifecycle } from '../../../platform/health/lifecycle.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
@@ -85,7 +86,7 @@ export class CityKeeper implements OnApplicationBootstrap {
     }
     while (this.#tries.size >= TRIES) await Promise.race(this.#tries.values());
     if (signal.aborted || this.#stop.signal.aborted) return;
-    const held = await this.transactions.run((tx) => this.state.takeForRetry(tx, city.id, this.config.processId));
+    const held = await this.state.takeForRetry(this.db, city.id, this.config.processId);
     if (held === undefined) return;
     const trying = this.#retry(held, this.#stop.signal).finally(() => this.#tries.delete(held.id));
     this.#tries.set(held.id, trying);
@@ -118,9 +119,9 @@ export class CityKeeper implements OnApplicationBootstrap {
     void lease.ended.then(() => lease.close());
     const ends = AbortSignal.any([signal, lease.signal]);
     try {
-      const progress = (_: Phase, publish: (tx: Tx) => Promise<void>): Promise<void> => {
+      const progress = async <T>(_: Phase, publish: RawBuilder<T>): Promise<T | undefined> => {
         ends.throwIfAborted();
-        return this.transactions.run(publish);
+        return (await publish.execute(this.db)).rows[0];
       };
       const result = await this.bringUp.run(held, progress, ends);
       if ('failure' in result) await this.#failed(held, result.failure);

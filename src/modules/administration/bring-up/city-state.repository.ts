@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { sql, type Kysely } from 'kysely';
+import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { Database } from '../../../platform/database/database.js';
 import type { Tx } from '../../../platform/database/transactions.js';
-import { retryDelayMs } from '../../tenancy/cities/city-phases.js';
+import { retryDelayMs, type Phase } from '../../tenancy/cities/city-phases.js';
 
 /** A city's row as a worker holds it: every later write demands the same `fence`, so an older holder cannot write. */
 export interface HeldCity {
@@ -42,11 +42,10 @@ const NO_OPERATION = sql`not exists (
 /** The state machine of a city's row, as the workers move it. */
 @Injectable()
 export class CityStateRepository {
-  /** Takes the city for an operation, also from another holder. */
-  async take(tx: Tx, name: string, owner: string): Promise<HeldCity | undefined> {
-    const { rows } = await sql<HeldCity>`
-      update cities c set ${HOLD}, lease_owner = ${owner}, ${BEGIN} where c.name = ${name} returning ${HELD}`.execute(tx);
-    return rows[0];
+  /** The statement that takes the city for an operation, also from another holder. A city that does not run is in its first phase from then on. */
+  take(name: string, owner: string): RawBuilder<HeldCity> {
+    return sql<HeldCity>`
+      update cities c set ${HOLD}, lease_owner = ${owner}, ${BEGIN} where c.name = ${name} returning ${HELD}`;
   }
 
   /** Keeps requests away from the city until the transaction ends; they lock it before they look at its operations. */
@@ -61,14 +60,14 @@ export class CityStateRepository {
   }
 
   /** Takes one failed city for a retry, unless it is locked, held, stopped or an operation works on it. */
-  async takeForRetry(tx: Tx, id: number, owner: string): Promise<HeldCity | undefined> {
+  async takeForRetry(db: Kysely<Database>, id: number, owner: string): Promise<HeldCity | undefined> {
     const { rows } = await sql<HeldCity>`
       update cities c set ${HOLD}, lease_owner = ${owner}, ${BEGIN}
       where c.id = (
         select id from cities where id = ${id} and not running and desired = 'running'
           and (phase = 'init_failed' or lease_until is null or lease_until < clock_timestamp())
         for update skip locked
-      ) and ${NO_OPERATION} returning ${HELD}`.execute(tx);
+      ) and ${NO_OPERATION} returning ${HELD}`.execute(db);
     return rows[0];
   }
 
@@ -101,12 +100,11 @@ export class CityStateRepository {
     return numAffectedRows === 1n;
   }
 
-  /** Publishes a phase and keeps the lease. False when somebody else holds the city now. */
-  async publish(tx: Tx, held: HeldCity, phase: string): Promise<boolean> {
-    const { numAffectedRows } = await sql`
+  /** The statement that publishes a phase and keeps the lease. It returns nothing when somebody else holds the city now. */
+  publish(held: HeldCity, phase: Phase): RawBuilder<{ id: number }> {
+    return sql<{ id: number }>`
       update cities c set phase = ${phase}, lease_until = ${LEASE}, updated_at = now()
-      where c.id = ${held.id} and c.version = ${held.fence} and not c.running`.execute(tx);
-    return numAffectedRows === 1n;
+      where c.id = ${held.id} and c.version = ${held.fence} and not c.running returning c.id`;
   }
 
   /** The city runs from now on. Answers its stream's id; undefined when somebody else holds the city now. */

@@ -144,7 +144,8 @@ export function slings(
     batches,
     carryOut: async (requestId) => {
       const input = { streamId: fixture.city.streamId, requestId };
-      const context = { signal: new AbortController().signal, progress: () => Promise.resolve(), advanced: () => Promise.resolve() };
+      const ignored = (): Promise<undefined> => Promise.resolve(undefined);
+      const context = { signal: new AbortController().signal, progress: ignored, progressWith: ignored, advanced: ignored };
       const outcome = await handler!.run({ input } as ClaimedOperation, context);
       await fixture.transactions.run(async (tx) => outcome.within?.(tx));
       return outcome;

@@ -275,7 +275,7 @@ function processOn(
   const endings = new OperationEndings(operationRows, transactions, eventLog, failpoints, log, counts);
   const claimRows = new OperationClaimsRepository();
   const claims = new OperationClaims(config, claimRows, registry, db, timings);
-  const runner = new OperationRunner(claims, operationRows, registry, endings, transactions, failpoints, timings, log);
+  const runner = new OperationRunner(claims, operationRows, registry, endings, db, failpoints, timings, log);
   return {
     sessions,
     answers,
