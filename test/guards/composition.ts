@@ -175,6 +175,22 @@ export const COMPOSITION_GUARDS: readonly Guard[] = [
     name: 'links to a disk that does not answer',
   },
   {
+    guard: 'No link is followed without a thread.',
+    file: 'src/modules/files/composition/trees/placed.ts',
+    find: '      if (found.isSymbolicLink()) return undefined;\n',
+    replace: '',
+    test: TREE,
+    name: 'follows no link without one',
+  },
+  {
+    guard: 'Much that is looked at gives others their turn.',
+    file: 'src/modules/files/composition/trees/placed.ts',
+    find: '  if (begun !== undefined && performance.now() - begun > TURN_MS) await nextTurn();\n',
+    replace: '',
+    test: TREE,
+    name: 'lets others have their turn while it looks at much',
+  },
+  {
     guard: 'Files of cities are read in the places of their disk.',
     file: 'src/modules/files/composition/trees/file-content.ts',
     find: 'return processPlaces.run(at, () => readAt(at, name, maxBytes, keep));',

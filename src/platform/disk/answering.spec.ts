@@ -9,7 +9,7 @@ function hanging(...mounts: string[]) {
   const waiting = new Map<string, () => void>();
   answering.mountOf = (folder) => {
     const at = `/${folder.split('/')[1]!}`;
-    return { at, disk: at, isRemote: mounts.includes(at) };
+    return { at, disk: at, isRemote: mounts.includes(at), isLocal: !mounts.includes(at) };
   };
   answering.ask = async (mount) => {
     asked.push(mount);

@@ -1,5 +1,5 @@
 import { Line } from '../collections/line.js';
-import { diskOf } from './mounts.js';
+import { diskOf, mountOf } from './mounts.js';
 
 /** Fewer than the process has threads (`POOL`): names of hosts and sign-ins at the database need some, and so does asking disks whether they answer. */
 const PLACES = 24;
@@ -11,6 +11,8 @@ const PLACES = 24;
 export class DiskPlaces {
   /** Replaced in tests. */
   diskOf = diskOf;
+  /** Whether a file may be looked at without a thread. Replaced in tests. */
+  isAtHand = (file: string): boolean => mountOf(file).isLocal;
   /** Calls under way, by disk. */
   readonly #held = new Map<string, number>();
   /** Those that wait, by disk, in the order of their turns. */

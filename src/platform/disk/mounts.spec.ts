@@ -17,21 +17,22 @@ describe('mounts', () => {
   const at = (folder: string) => mountAbove(folder, mountsIn(INFO));
 
   it('finds the file system above a folder', () => {
-    expect(at('/')).toEqual({ at: '/', disk: '/', isRemote: false });
+    expect(at('/')).toEqual({ at: '/', disk: '/', isRemote: false, isLocal: true });
     expect(at('/nfs')?.at).toBe('/');
     expect(at('/nfs/ab')?.at).toBe('/');
-    expect(at('/data/cities/crew')).toEqual({ at: '/data', disk: '/data', isRemote: false });
+    expect(at('/data/cities/crew')).toEqual({ at: '/data', disk: '/data', isRemote: false, isLocal: true });
     expect(at('/nfs/b c/d')?.at).toBe('/nfs/b c');
     expect(at('relative')).toBeUndefined();
   });
 
   // Guard: all mounts of one host count as one disk.
   it('counts what one other host serves as one disk', () => {
-    expect(at('/nfs/a/x')).toEqual({ at: '/nfs/a', disk: 'nfs4 files.example', isRemote: true });
+    expect(at('/nfs/a/x')).toEqual({ at: '/nfs/a', disk: 'nfs4 files.example', isRemote: true, isLocal: false });
     expect(at('/nfs/b c')?.disk).toBe('nfs4 files.example');
     expect(at('/nfs/d')?.disk).toBe('nfs4 [fd00::1]');
     expect(at('/win/x')?.disk).toBe('cifs //share.example');
     expect(at('/ssh')?.disk).toBe('fuse.sshfs me@far.example');
+    expect(['/nfs/a', '/win', '/ssh', '/merged', '/data'].map((folder) => at(folder)?.isLocal)).toEqual([false, false, false, false, true]);
   });
 
   it('knows the mounts of this host', () => {
@@ -45,7 +46,9 @@ describe('mounts', () => {
   // Guard: the way to a mount is as long as the path, whatever is mounted.
   it('goes up the path, however much is mounted', () => {
     let asked = 0;
-    const many = new Map(Array.from({ length: 5_000 }, (_, n) => [`/mnt/${n}`, { at: `/mnt/${n}`, disk: `/mnt/${n}`, isRemote: false }]));
+    const many = new Map(
+      Array.from({ length: 5_000 }, (_, n) => [`/mnt/${n}`, { at: `/mnt/${n}`, disk: `/mnt/${n}`, isRemote: false, isLocal: true }]),
+    );
     const counted = Object.assign(new Map(many), { get: (key: string) => (asked++, many.get(key)) });
     expect(mountAbove('/mnt/4999/a/b/c', counted)?.at).toBe('/mnt/4999');
     expect(asked).toBe(4);

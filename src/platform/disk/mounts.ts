@@ -7,11 +7,14 @@ export interface Mount {
   readonly disk: string;
   /** Whether it is on another host, or served by a program: such a one may not answer for as long as it likes. */
   readonly isRemote: boolean;
+  /** Whether it is one of this machine that always answers: what the kernel has in mind of its files is told at once. */
+  readonly isLocal: boolean;
 }
 
 /** For so long the list of mounts is taken as it was. */
 const MOUNTS_MS = 1_000;
 const REMOTE = /^(nfs4?|cifs|smb3|smbfs|ceph|glusterfs|lustre|beegfs|gpfs|afs|9p|virtiofs|autofs|fuse(\..+)?)$/;
+const LOCAL = /^(ext[234]|xfs|btrfs|zfs|f2fs|tmpfs|overlay)$/;
 
 let mounts: ReadonlyMap<string, Mount> = new Map();
 let mountsAt = -Infinity;
@@ -22,7 +25,7 @@ export function mountOf(folder: string): Mount {
     mounts = mountsIn(mountInfo());
     mountsAt = performance.now();
   }
-  return mountAbove(folder, mounts) ?? { at: folder, disk: folder, isRemote: false };
+  return mountAbove(folder, mounts) ?? { at: folder, disk: folder, isRemote: false, isLocal: false };
 }
 
 export const diskOf = (folder: string): string => mountOf(folder).disk;
@@ -49,7 +52,7 @@ export function mountsIn(info: string): ReadonlyMap<string, Mount> {
     const mount = unescaped(at);
     const host = /^(?:\/\/[^/]+|[^/]+(?=:))/.exec(unescaped(source))?.[0];
     const isRemote = REMOTE.test(type);
-    found.set(mount, { at: mount, disk: isRemote && host !== undefined ? `${type} ${host}` : mount, isRemote });
+    found.set(mount, { at: mount, disk: isRemote && host !== undefined ? `${type} ${host}` : mount, isRemote, isLocal: LOCAL.test(type) });
   }
   return found;
 }

@@ -1,5 +1,6 @@
-import { lstat, mkdir, realpath } from 'node:fs/promises';
+import { mkdir, realpath } from 'node:fs/promises';
 import path from 'node:path';
+import { lstat } from '../../files/composition/trees/placed.js';
 import { errnoOf, isBelow } from '../../files/composition/trees/paths.js';
 import { InitFailure } from './failure.js';
 import { CONVENTION_DIRS, RUNTIME_DIRS } from '../../tenancy/cities/scaffold/files.js';

@@ -38,7 +38,7 @@ function keeping({
   const log = { warn: note, info: note, error: note } as unknown as AppLogger;
   const used: string[] = [];
   const answering = new Answering();
-  answering.mountOf = (folder) => ({ at: folder, disk: folder, isRemote: false });
+  answering.mountOf = (folder) => ({ at: folder, disk: folder, isRemote: false, isLocal: true });
   answering.ask = ask;
   lifecycle = new Lifecycle({ ...log, info: () => undefined, warn: () => undefined } as unknown as AppLogger);
   const keeper = new ConfigKeeper(

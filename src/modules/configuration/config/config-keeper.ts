@@ -237,11 +237,11 @@ export class ConfigKeeper implements OnApplicationBootstrap {
       if (ledger === undefined || !this.#isKept(kept)) return false;
       // Watched first: what changes after that is told.
       kept.watch.follow(ledger.paths());
-      if (await ledger.changed(kept.watch.complete, FILES_AT_ONCE)) return false;
+      if (await ledger.changed(FILES_AT_ONCE)) return false;
       kept.ledger = ledger;
       return true;
     }
-    if (await kept.ledger.changed(kept.watch.complete, FILES_AT_ONCE)) return false;
+    if (await kept.ledger.changed(FILES_AT_ONCE)) return false;
     if (this.#isKept(kept) && kept.watch.renew()) this.#told.add(kept);
     return true;
   }

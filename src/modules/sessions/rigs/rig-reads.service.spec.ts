@@ -54,7 +54,7 @@ function readsOf(ofRig: (written: string) => Promise<string>, names = ['slow', '
 it('does not ask git of a rig whose disk does not answer', async () => {
   const { reads, asked, told } = readsOf((written) => Promise.resolve(`/cities/alpha/${written}`));
   reads.answering = new Answering();
-  reads.answering.mountOf = (folder) => ({ at: folder, disk: folder, isRemote: true });
+  reads.answering.mountOf = (folder) => ({ at: folder, disk: folder, isRemote: true, isLocal: false });
   reads.answering.ask = (mount) => (mount.endsWith('slow') ? NEVER : Promise.resolve());
   expect(await told()).toEqual([
     ['slow', undefined],

@@ -12,9 +12,19 @@ import { DiskTree } from './disk-tree.js';
 import { FileCache, type KnownFolder } from './file-cache.js';
 import { TreeFailure } from './file-tree.js';
 import { isSettled, Ledger, stampOf } from './ledger.js';
+import { lstat } from './placed.js';
 
 let base: string;
 let root: string;
+/** As on a disk that may not answer: threads are asked. */
+const notAtHand = (): void => void jest.spyOn(processPlaces, 'isAtHand').mockReturnValue(false);
+/** What threads tell, and what is told at once. */
+async function changedBothWays(ledger: Ledger): Promise<[byThreads: boolean, atHand: boolean]> {
+  const isAtHand = jest.spyOn(processPlaces, 'isAtHand').mockReturnValue(false);
+  const byThreads = await ledger.changed();
+  isAtHand.mockReturnValue(true);
+  return [byThreads, await ledger.changed()];
+}
 beforeEach(async () => {
   base = await realpath(await mkdtemp(path.join(tmpdir(), 'tree-')));
   root = path.join(base, 'city');
@@ -242,7 +252,7 @@ describe('DiskTree', () => {
     await failure(read(tree(ledger)));
     expect(await ledger.changed()).toBe(false);
     for (const name of ['city.toml', 'a/city.toml']) await rm(path.join(root, name), { recursive: true, force: true });
-    expect([await ledger.changed(), await ledger.changed(true)]).toEqual([true, true]);
+    expect(await changedBothWays(ledger)).toEqual([true, true]);
   });
 
   // Guard: a disk that does not answer keeps so many threads only.
@@ -252,6 +262,7 @@ describe('DiskTree', () => {
     await put('near/a');
     const ledger = new Ledger();
     await tree(ledger).digests('far');
+    notAtHand();
     jest.spyOn(processPlaces, 'diskOf').mockImplementation((file) => (file.startsWith(far) ? far : root));
     const run = processPlaces.run.bind(processPlaces);
     let answer!: () => void;
@@ -280,6 +291,7 @@ describe('DiskTree', () => {
     const far = path.join(root, '../far');
     await put('near/a');
     for (let n = 0; n < 40; n++) await symlink(path.join(far, String(n)), path.join(root, 'near', `to-${n}`));
+    notAtHand();
     jest.spyOn(processPlaces, 'diskOf').mockImplementation((file) => (file.startsWith(far) ? far : root));
     const run = processPlaces.run.bind(processPlaces);
     let answer!: () => void;
@@ -300,15 +312,22 @@ describe('DiskTree', () => {
     expect(await listed).toEqual([{ name: 'a', kind: 'file' }]);
   });
 
-  it('asks for everything in a place of its disk', async () => {
-    await put('x/a');
-    await symlink('x', path.join(root, 'link'));
+  /** What is asked for in places, as it is asked. */
+  function placesAsked(): string[] {
     const asked: string[] = [];
     const run = processPlaces.run.bind(processPlaces);
     jest.spyOn(processPlaces, 'run').mockImplementation((file, work) => {
       asked.push(path.relative(root, file));
       return run(file, work);
     });
+    return asked;
+  }
+
+  it('asks for everything in a place of its disk', async () => {
+    notAtHand();
+    await put('x/a');
+    await symlink('x', path.join(root, 'link'));
+    const asked = placesAsked();
     const ledger = new Ledger();
     // Its real path, its kind and what it holds.
     expect(await tree(ledger).read('x/a')).toBe('x/a');
@@ -321,6 +340,47 @@ describe('DiskTree', () => {
       return asked.length === 1;
     });
     expect(asked).toEqual(['x/a']);
+  });
+
+  // Guard: a link may lead to a disk that does not answer, and would stop the process.
+  it('looks without a thread at what is at hand, and follows no link without one', async () => {
+    jest.spyOn(processPlaces, 'isAtHand').mockImplementation((file) => !file.startsWith(path.join(root, 'far')));
+    await put('x/a');
+    await put('far/b');
+    await symlink('x', path.join(root, 'link'));
+    const asked = placesAsked();
+    const ledger = new Ledger();
+    expect(await tree(ledger).read('x/a')).toBe('x/a');
+    // The way to the root, and the text.
+    expect(asked.splice(0)).toEqual(['', 'x/a']);
+    expect(await tree(ledger).read('x/none')).toBeUndefined();
+    expect(asked.splice(0)).toEqual(['']);
+    expect(await tree(ledger).read('link/a')).toBe('x/a');
+    expect(asked.splice(0).slice(0, 2)).toEqual(['', 'link/a']);
+    expect(await tree(ledger).read('far/b')).toBe('far/b');
+    expect(asked.splice(0)).toEqual(['', 'far/b', 'far/b', 'far/b']);
+    await eventually(async () => {
+      asked.length = 0;
+      expect(await ledger.changed()).toBe(false);
+      return asked.length === 2;
+    });
+    // Where the link leads, and what is not at hand.
+    expect(asked).toEqual(expect.arrayContaining(['x/a', 'far/b']));
+  });
+
+  // Guard: a thousand files in one turn of the event loop would hold up every request.
+  it('lets others have their turn while it looks at much', async () => {
+    for (let n = 0; n < 40; n++) await put(`x/${n}`);
+    let now = 0;
+    jest.spyOn(performance, 'now').mockImplementation(() => now++);
+    const reading = tree();
+    let turns = 0;
+    const turn = (): void => void (turns++, (next = setImmediate(turn)));
+    let next = setImmediate(turn);
+    for (let n = 0; n < 40; n++) await lstat(path.join(root, 'x', String(n)));
+    clearImmediate(next);
+    expect(turns).toBeGreaterThan(5);
+    expect(await reading.list('x')).toHaveLength(40);
   });
 
   it('refuses text that is no UTF-8', async () => {
@@ -350,7 +410,7 @@ describe('Ledger', () => {
   it('says no while nothing changed, and two equal readings have one signature', async () => {
     const ledger = await seen();
     await put('unread.toml/x');
-    expect([await ledger.changed(), await ledger.changed(true)]).toEqual([false, false]);
+    expect(await changedBothWays(ledger)).toEqual([false, false]);
     expect((await seen()).signature()).toBe(ledger.signature());
     expect(ledger.paths().files).toContain(path.join(root, 'city.toml'));
   });
@@ -368,7 +428,10 @@ describe('Ledger', () => {
     const ledger = await seen();
     const stored = Ledger.from(ledger.toText(), '')!;
     await change();
-    expect(await Promise.all([ledger, stored].flatMap((each) => [each.changed(), each.changed(true)]))).toEqual([true, true, true, true]);
+    expect([await changedBothWays(ledger), await changedBothWays(stored)]).toEqual([
+      [true, true],
+      [true, true],
+    ]);
   });
 
   it('goes on as it was stored, with what it was made from only', async () => {
@@ -423,7 +486,7 @@ describe('Ledger', () => {
     await put('third/o');
     await rm(path.join(root, 'link'));
     await symlink('third', path.join(root, 'link'));
-    expect([await ledger.changed(), await ledger.changed(true)]).toEqual([true, true]);
+    expect(await changedBothWays(ledger)).toEqual([true, true]);
   });
 });
 

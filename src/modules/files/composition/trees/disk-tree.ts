@@ -7,7 +7,7 @@ import { checkKind, checkSize, readContent } from './file-content.js';
 import { type Allowance, type FileTree, type TreeEntry, TreeFailure } from './file-tree.js';
 import { isSettled, Ledger, stampOf } from './ledger.js';
 import { errnoOf, isBelow, relativePath } from './paths.js';
-import { lstat, realpath, statTarget } from './placed.js';
+import { isAbsent, lstat, orAbsent, realpath, realpathBelow, statTarget } from './placed.js';
 
 const MAX_TEXT_BYTES = 1024 * 1024;
 const MAX_DIGEST_BYTES = 256 * 1024 * 1024;
@@ -20,7 +20,6 @@ const SMALL_BYTES = 64 * 1024;
 /** Runtime state, never configuration. */
 const NOT_CONTENT = new Set(['.git', '.gc', '.beads']);
 const TOO_MUCH = 'with it there is more than may be read';
-const ABSENT = new Set(['ENOENT', 'ENOTDIR']);
 const OF_THE_FILES = new Map([
   ['ENAMETOOLONG', 'the path is too long'],
   ['ELOOP', 'it goes through a loop of symbolic links'],
@@ -186,7 +185,7 @@ export class DiskTree implements FileTree {
       return undefined;
     }
     const written = name === '' ? root : path.join(root, name);
-    const real = await orAbsent(realpath(written)).catch(async (error: unknown) => {
+    const real = await realpathBelow(root, name).catch(async (error: unknown) => {
       // A link to itself, say: once it is another one, that shows.
       await lstat(written).then(
         (link) => this.ledger.noteEntry(written, link),
@@ -213,7 +212,7 @@ export class DiskTree implements FileTree {
     } catch (error) {
       const errno = errnoOf(error);
       if (error instanceof TreeFailure || errno === undefined) throw error;
-      if (ABSENT.has(errno)) return undefined;
+      if (isAbsent(error)) return undefined;
       const own = OF_THE_FILES.get(errno);
       throw new TreeFailure(name, own ?? `it cannot be read (${errno})`, own === undefined, { cause: error });
     }
@@ -265,14 +264,5 @@ function decodedOrNot(bytes: Buffer): string | undefined {
     return decoded(bytes, '');
   } catch {
     return undefined;
-  }
-}
-
-async function orAbsent<T>(work: Promise<T>): Promise<T | undefined> {
-  try {
-    return await work;
-  } catch (error) {
-    if (ABSENT.has(errnoOf(error) ?? '')) return undefined;
-    throw error;
   }
 }

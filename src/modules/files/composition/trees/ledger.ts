@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { lstatSync, type BigIntStats } from 'node:fs';
 import path from 'node:path';
+import { processPlaces } from '../../../../platform/disk/disk-places.js';
 import { atOnce } from '../../../../platform/time/at-once.js';
-import { nextTurn } from '../../../../platform/turns/turn-end.js';
 import { digestOf, readEntries } from './directory-entries.js';
 import { readContent } from './file-content.js';
-import { lstat, realpath, realpathTo } from './placed.js';
+import { lstat, realpath, realpathTo, turnForLook } from './placed.js';
 
 /**
  * File systems stamp changes with a clock that ticks every few milliseconds: two writes within a tick look the same. What
@@ -15,8 +15,6 @@ const SETTLED_MS = 50;
 /** Where it counts in seconds, or in two. */
 const SETTLED_COARSE_MS = 5_000;
 const CONCURRENCY = 16;
-/** So many are looked at in one go where that takes no waiting. */
-const AT_HAND = 32;
 
 /** Changes whenever a file or directory does; a time that somebody set back is caught by the time of that act. */
 export function stampOf(found: BigIntStats): string {
@@ -136,23 +134,21 @@ export class Ledger {
   /**
    * `true` when reading again might see something else. Never fails: what cannot be looked at has changed.
    *
-   * @param atHand the files are on a disk of this machine, and the kernel keeps them in mind: asking a thread for each takes ten times as long.
-   * @param most so many paths are asked for at a time.
+   * @param most threads are asked for so many paths at a time.
    */
-  async changed(atHand = false, most = CONCURRENCY): Promise<boolean> {
+  async changed(most = CONCURRENCY): Promise<boolean> {
     let differs = false;
-    await atOnce(most, atHand ? await this.#doubtful() : this.#seen, async ([at, seen]) => {
+    await atOnce(most, await this.#doubtful(), async ([at, seen]) => {
       if (!differs && !(await isStill(at, seen))) differs = true;
     });
     return differs;
   }
 
-  /** Without those whose stamp, or absence, says that they are the same. */
+  /** Without those at hand whose stamp, or absence, says that they are the same. */
   async #doubtful(): Promise<[at: string, seen: Seen][]> {
     const doubtful: [at: string, seen: Seen][] = [];
-    let looked = 0;
     for (const [at, seen] of this.#seen) {
-      if (++looked % AT_HAND === 0) await nextTurn();
+      await turnForLook();
       if (!isPlainlyStill(at, seen)) doubtful.push([at, seen]);
     }
     return doubtful;
@@ -179,7 +175,7 @@ export class Ledger {
 }
 
 function isPlainlyStill(at: string, seen: Seen): boolean {
-  if (seen.kind === 'link') return false;
+  if (seen.kind === 'link' || !processPlaces.isAtHand(at)) return false;
   try {
     const found = lstatSync(at, { bigint: true, throwIfNoEntry: false });
     if (found === undefined) return seen.kind === 'absent';

@@ -29,6 +29,10 @@ export interface Scaffold {
   readonly contents: ReadonlyMap<string, string>;
 }
 
+type Kind = 'file' | 'directory' | undefined;
+/** What lies at a path inside the city. */
+type Look = (relative: string) => Promise<Kind>;
+
 const MAX_IGNORE_BYTES = 256 * 1024;
 
 export function hashOf(content: string | Buffer): string {
@@ -46,22 +50,24 @@ export async function isScaffolded(dir: string): Promise<boolean> {
 export async function planScaffold(dir: string, facts: CityFacts, tag: string): Promise<Scaffold> {
   const dirs: string[] = [];
   for (let at = dir; !(await is(at, 'directory')); at = path.dirname(at)) dirs.unshift(at);
+  // In a directory that is not there nothing has to be looked for.
+  const look: Look = dirs.length > 0 ? () => Promise.resolve(undefined) : (relative) => kindOf(dir, relative);
   for (const sub of [...RUNTIME_DIRS, ...CONVENTION_DIRS, `agents/${MAYOR}`]) {
-    const found = await kindOf(dir, sub);
+    const found = await look(sub);
     if (found === undefined) dirs.push(path.join(dir, sub));
     else if (found !== 'directory') throw blocked(sub, 'is not a directory');
   }
   const files: ScaffoldPlan['files'] = [];
   const contents = new Map<string, string>();
   for (const { path: at, content } of scaffoldFiles(facts)) {
-    const found = await kindOf(dir, at);
+    const found = await look(at);
     if (found === 'directory') throw blocked(at, 'is a directory');
     if (found === 'file') continue; // the user's own; it stays
     files.push({ path: at, hash: hashOf(content) });
     contents.set(at, content);
   }
   const changed: ScaffoldPlan['changed'] = [];
-  const ignore = await planIgnore(dir);
+  const ignore = await planIgnore(dir, look);
   if (ignore !== undefined) {
     contents.set('.gitignore', ignore.after);
     const entry = { path: '.gitignore', hash: hashOf(ignore.after) };
@@ -71,8 +77,8 @@ export async function planScaffold(dir: string, facts: CityFacts, tag: string): 
   return { plan: { dir, tag, dirs, files, changed }, contents };
 }
 
-async function planIgnore(dir: string): Promise<{ before: string | undefined; after: string } | undefined> {
-  const found = await kindOf(dir, '.gitignore');
+async function planIgnore(dir: string, look: Look): Promise<{ before: string | undefined; after: string } | undefined> {
+  const found = await look('.gitignore');
   if (found === 'directory') throw blocked('.gitignore', 'is a directory');
   if (found === undefined) return { before: undefined, after: extendIgnore('')! };
   const bytes = await readFile(path.join(dir, '.gitignore'), { flag: FILE });
@@ -84,7 +90,7 @@ async function planIgnore(dir: string): Promise<{ before: string | undefined; af
 }
 
 /** What lies at a path inside the city; no part of it may be a symbolic link, or writing would leave the directory. */
-async function kindOf(dir: string, relative: string): Promise<'file' | 'directory' | undefined> {
+async function kindOf(dir: string, relative: string): Promise<Kind> {
   let at = dir;
   for (const part of relative.split('/')) {
     at = path.join(at, part);
