@@ -275,6 +275,14 @@ export const EVENT_LOG_GUARDS: readonly Guard[] = [
     name: 'serves cities in turn',
   },
   {
+    guard: 'Cities that have a place already take turns, too.',
+    file: 'src/platform/operations/operation-claims.repository.ts',
+    find: ' order by u.city <= ${after}, u.city) l',
+    replace: ' order by u.city) l',
+    test: 'src/platform/operations/operations.repository.db-spec.ts',
+    name: 'has a place already only where no other waits',
+  },
+  {
     guard: 'What the accepting process takes is put into no queue.',
     file: 'src/platform/operations/dispatcher.ts',
     find: 'if (!this.lifecycle.stopping && (await this.#local?.begin()) === id) return;',

@@ -30,6 +30,8 @@ export type Deadlines = Readonly<Record<string, number>>;
 
 export interface NextChoice {
   readonly after: string;
+  /** Cities that have their turn only where no other has something that waits. */
+  readonly last: readonly string[];
   readonly skip: readonly string[];
   readonly leaseMs: number;
   readonly pickupMs: number;
@@ -94,17 +96,19 @@ export class OperationClaimsRepository {
   async claimNext(
     db: Kysely<Database>,
     owner: string,
-    { after, skip, leaseMs, pickupMs, deadlines }: NextChoice,
+    { after, last, skip, leaseMs, pickupMs, deadlines }: NextChoice,
   ): Promise<ClaimedRow | undefined> {
     const { rows } = await sql<StoredRow>`
       with later as (with recursive walk as (${cities(sql`${CITY} > ${after}`)}) select city from walk),
       earlier as (with recursive walk as (${cities(sql`${CITY} <= ${after}`)}) select city from walk),
       next as (
-        select t.id from (select city from later union all select city from earlier) c
-        cross join lateral (
+        select t.id from (
+          select w.city from (select city from later union all select city from earlier) w where w.city <> all(${[...last, ...skip]}::text[])
+          union all
+          select l.city from (select * from unnest(${[...last]}::text[]) as u (city) order by u.city <= ${after}, u.city) l
+        ) c cross join lateral (
           select o.id from operations o where ${WAITING} and ${CITY} = c.city and ${due(pickupMs)} and o.deadline_at > statement_timestamp()
-            and ${known(Object.keys(deadlines))} order by o.run_after limit 1 for update skip locked) t
-        where c.city <> all(${[...skip]}::text[]) limit 1
+            and ${known(Object.keys(deadlines))} order by o.run_after limit 1 for update skip locked) t limit 1
       )
       update operations o set ${claimSet(owner, leaseMs)}, ${deadlineFrom(deadlines)} from next where o.id = next.id
       returning ${CLAIMED}, true as waited`.execute(db);

@@ -37,9 +37,12 @@ export class OperationClaims {
   /** The next operation that waits. A fresh one is left to the queue for `pickupMs`. */
   next(pickupMs = 0): Promise<Taken | undefined> {
     return this.#inTurn(async () => {
-      const { holders, full } = this.#shares;
-      const row =
-        (await this.#waiting(holders, pickupMs)) ?? (full.length < holders.length ? await this.#waiting(full, pickupMs) : undefined);
+      const { leaseMs } = this.timings;
+      const { deadlines } = this.registry;
+      const { holders, full: skip } = this.#shares;
+      const last = holders.filter((city) => !skip.includes(city));
+      const choice = { after: this.#last, last, skip, leaseMs, pickupMs, deadlines };
+      const row = await this.repository.claimNext(this.db, this.config.processId, choice);
       if (row !== undefined) this.#last = row.city;
       return row;
     });
@@ -50,11 +53,6 @@ export class OperationClaims {
     const { leaseMs } = this.timings;
     const { kinds } = this.registry;
     return this.#inTurn(() => this.repository.claimLost(this.db, this.config.processId, { skip: this.#shares.full, leaseMs, kinds }));
-  }
-
-  #waiting(skip: readonly string[], pickupMs: number): Promise<ClaimedRow | undefined> {
-    const choice = { after: this.#last, skip, leaseMs: this.timings.leaseMs, pickupMs, deadlines: this.registry.deadlines };
-    return this.repository.claimNext(this.db, this.config.processId, choice);
   }
 
   /** Makes one choice at a time: each has to count the places that the choice before it has taken. */

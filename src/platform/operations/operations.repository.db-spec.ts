@@ -29,8 +29,8 @@ afterAll(async () => {
 
 const run = <T>(work: (tx: Tx) => Promise<T>): Promise<T> => transactions.run(work);
 const row = (id: string) => db.selectFrom('operations').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
-const claim = (owner: string, skip: string[] = [], after = ''): Promise<ClaimedRow | undefined> =>
-  run((tx) => claims.claimNext(tx, owner, { after, skip, leaseMs: 60_000, pickupMs: 0, deadlines: { 'test.work': 60_000 } }));
+const claim = (owner: string, skip: string[] = [], after = '', last: string[] = []): Promise<ClaimedRow | undefined> =>
+  run((tx) => claims.claimNext(tx, owner, { after, last, skip, leaseMs: 60_000, pickupMs: 0, deadlines: { 'test.work': 60_000 } }));
 const claimLost = (owner: string, skip: string[] = []): Promise<ClaimedRow | undefined> =>
   run((tx) => claims.claimLost(tx, owner, { skip, leaseMs: 60_000, kinds: ['test.work'] }));
 const lose = (id: string) => sql`update operations set lease_until = now() - interval '1 s' where id = ${id}`.execute(db);
@@ -192,6 +192,18 @@ describe('the next operation', () => {
     expect(await cities(3, round)).toEqual(['c', 'a', 'b']);
     expect(await cities(1, () => claim('me', ['c']))).toEqual([undefined]);
     expect(await cities(2, round)).toEqual(['c', undefined]);
+  });
+
+  it('is of a city that has a place already only where no other waits, and of these by name behind the last', async () => {
+    await waiting('a', '-1 s', '-1 s');
+    await waiting('b', '-1 s');
+    await waiting('c', '-1 s');
+    await waiting('d', '-1 s');
+    const round = (): Promise<ClaimedRow | undefined> => claim('me', ['d'], 'b', ['a', 'b', 'c']);
+    expect(await cities(5, round)).toEqual(['c', 'a', 'a', 'b', undefined]);
+    await waiting('a', '-1 s');
+    await waiting('e', '-1 s');
+    expect(await cities(3, round)).toEqual(['e', 'a', undefined]);
   });
 
   it('is not one whose pause lasts, that no worker runs, or that another is about to take', async () => {
