@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
+import { eventually } from '../../../../test/support/sse.js';
 import { cloneDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { createDb, createPool, type Db } from '../../../platform/database/database.js';
 import { Transactions } from '../../../platform/database/transactions.js';
@@ -47,6 +48,26 @@ const retry = async (): Promise<HeldCity | undefined> => {
   const { id } = await row();
   return transactions.run((tx) => state.takeForRetry(tx, id, 'w'));
 };
+
+// Guard: who writes a city's work locks that before the row, so the other order would be a deadlock.
+it('waits for the writers of the work of a city before it has its row', async () => {
+  const { stream_id } = await db.selectFrom('cities').select('stream_id').where('name', '=', 'alpha').executeTakeFirstOrThrow();
+  let locked = false;
+  let locking: Promise<void> | undefined;
+  await transactions.run(async (tx) => {
+    await sql`select begin_work(${stream_id})`.execute(tx);
+    locking = transactions.run((other) => state.lockWork(other, 'alpha')).then(() => void (locked = true));
+    await eventually(async () => {
+      const { rows } = await sql`select from pg_locks where locktype = 'advisory' and not granted
+        and database = (select oid from pg_database where datname = current_database())`.execute(db);
+      return rows.length === 1;
+    });
+    await sql`select from cities where name = 'alpha' for update nowait`.execute(tx);
+    expect(locked).toBe(false);
+  });
+  await locking;
+  expect(locked).toBe(true);
+});
 
 describe('a stop that could not be carried out', () => {
   it.each([

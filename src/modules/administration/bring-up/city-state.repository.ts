@@ -48,15 +48,14 @@ export class CityStateRepository {
       update cities c set ${HOLD}, lease_owner = ${owner}, ${BEGIN} where c.name = ${name} returning ${HELD}`;
   }
 
-  /** Keeps requests away from the city until the transaction ends; they lock it before they look at its operations. */
-  async lock(tx: Tx, name: string): Promise<void> {
-    await tx.selectFrom('cities').select('id').where('name', '=', name).forUpdate().execute();
-  }
-
-  /** As `lock`, after the writers of the city's work: what they have begun is told before the city is told as stopped. */
+  /**
+   * Keeps requests away from the city until the transaction ends; they lock it before they look at its operations. The writers of its work
+   * come before: what they have begun is told before the city is told as stopped.
+   */
   async lockWork(tx: Tx, name: string): Promise<void> {
-    await sql`select begin_work(c.stream_id) from cities c where c.name = ${name}`.execute(tx);
-    await this.lock(tx, name);
+    await sql`
+      with begun as materialized (select c.id, begin_work(c.stream_id) from cities c where c.name = ${name})
+      select c.id from begun b join cities c on c.id = b.id for update of c`.execute(tx);
   }
 
   /** Takes one failed city for a retry, unless it is locked, held, stopped or an operation works on it. */
