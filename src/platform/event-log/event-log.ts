@@ -26,7 +26,7 @@ export class EventLog {
   async append(tx: Tx, events: readonly NewEvent[]): Promise<AppendedEvent[]> {
     if (events.length === 0) return [];
     const { rows } = await sql<{ stream: string; stream_id: number; seq: number; ts: Date }>`
-      select * from append_events(${given(events)})`.execute(tx);
+      select stream, stream_id, seq, ts from append_events(${given(events)})`.execute(tx);
     const heads = new Map<string, number>();
     for (const row of rows) heads.set(row.stream, Math.max(row.seq, heads.get(row.stream) ?? 0));
     this.#moved(tx, heads);

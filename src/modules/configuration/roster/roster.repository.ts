@@ -150,7 +150,7 @@ export class RosterRepository {
     // `not in` looks the names up in a table of hashes; `<> all` of an array goes through it for each agent: 0.9 s in place of 35 ms for 10,000.
     await sql`
       with wanted as materialized (
-        select * from jsonb_to_recordset(${JSON.stringify(agents)}::jsonb) as a (name text, base text, rig text, kind text, named boolean)),
+        select a.name, a.base, a.rig, a.kind, a.named from jsonb_to_recordset(${JSON.stringify(agents)}::jsonb) as a (name text, base text, rig text, kind text, named boolean)),
       gone as (
         update agents set present = false, suspended = null
         where stream_id = ${streamId} and present and name not in (select name from wanted))
