@@ -446,8 +446,8 @@ export const CONFIGURATION: readonly Guard[] = [
   {
     guard: 'Rigs of files that lie very deep are refused before the disk is asked.',
     file: 'src/modules/configuration/config/rigs-outside.ts',
-    find: 'if (wanted.split(path.sep).length > MOST_PARTS)',
-    replace: 'if (wanted.split(path.sep).length > 100 * MOST_PARTS)',
+    find: 'if (hasTooManyParts(wanted))',
+    replace: 'if (wanted.length === 0)',
     test: 'src/modules/configuration/config/rigs-outside.spec.ts',
     name: 'refuses a rig that lies too deep',
   },

@@ -70,6 +70,14 @@ export const DIRECTORIES: readonly Guard[] = [
     name: 'may not see',
   },
   {
+    guard: 'The disk is asked for no directory of a city whose path has very many parts.',
+    file: 'src/modules/tenancy/cities/city-directory.ts',
+    find: 'if (hasTooManyParts(inside))',
+    replace: 'if (inside.length === 0)',
+    test: 'src/modules/tenancy/cities/city-directory.spec.ts',
+    name: 'very many parts',
+  },
+  {
     guard: 'A key of some cities names no rig outside of its city, whatever is there.',
     file: 'src/modules/sessions/rigs/rig-place.ts',
     find: 'if (!(await mayName(directory))) throw notYours();',

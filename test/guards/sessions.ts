@@ -549,6 +549,14 @@ export const SESSIONS: readonly Guard[] = [
     test: WORK_DIR,
   },
   {
+    guard: 'The disk is asked for no working directory whose path has very many parts.',
+    file: 'src/modules/sessions/launch/work-dir.ts',
+    find: 'if (hasTooManyParts(wanted))',
+    replace: 'if (wanted.length === 0)',
+    test: WORK_DIR,
+    name: 'is refused: ',
+  },
+  {
     guard: 'A rig lies where rigs may lie.',
     file: 'src/modules/sessions/launch/work-dir.ts',
     find: '(await RigRoots.of(places)).of(rigRoot) === undefined)',

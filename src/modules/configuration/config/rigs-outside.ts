@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { Principal } from '../../../contract/principal.js';
 import type { Issue } from '../../files/composition/issue.js';
 import type { Ledger } from '../../files/composition/trees/ledger.js';
-import { errnoOf, isBelow } from '../../files/composition/trees/paths.js';
+import { errnoOf, hasTooManyParts, isBelow } from '../../files/composition/trees/paths.js';
 import { realpath } from '../../files/composition/trees/placed.js';
 import type { RigClaims } from '../../files/directories/directories.service.js';
 import { RigRoots, type RigRootsConfig } from '../../files/directories/rig-roots.js';
@@ -26,8 +26,6 @@ export interface RigOutside {
 const MOST = 100;
 /** As many as a path may go through. */
 const MOST_LINKS = 40;
-/** What a directory is asked for takes longer with each part of its path: 2 ms with 1,900. */
-const MOST_PARTS = 128;
 /** Directories that are not there, of all rigs together: for each of them the one above it is asked for, which takes half a millisecond. */
 const MOST_ABSENT = 4_000;
 /** What lies beyond a directory that is not there, is none, or may not be entered: it is judged by where it would be. */
@@ -90,7 +88,7 @@ interface Search {
 /** Links on the way resolved, those to nowhere too; what is not there yet as it is written. Undefined for what cannot be a directory. */
 async function directoryOf(wanted: string, search: Search, links = 0): Promise<string | typeof TOO_FAR | undefined> {
   const { ledger } = search;
-  if (wanted.split(path.sep).length > MOST_PARTS) return TOO_FAR;
+  if (hasTooManyParts(wanted)) return TOO_FAR;
   const missing: string[] = [];
   for (let at = wanted; ; at = path.dirname(at)) {
     try {

@@ -98,6 +98,8 @@ describe('the working directory', () => {
     ['{{if .Rig}}x{{end}}', /more than variables/],
     ['a\0b', /characters/],
     ['x/'.repeat(40), /deep/],
+    // The disk, which would say that `file` is no directory, is asked for no path of very many parts.
+    [`file${'/x'.repeat(2_000)}`, /its path has more than 128 parts/],
     ['file/below', /ENOTDIR/],
   ])('is refused: %j', async (written, message) => {
     await writeFile(path.join(city, 'file'), '');

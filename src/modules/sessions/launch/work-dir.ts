@@ -3,7 +3,7 @@ import { access, lstat, mkdir, open, realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { FILE } from '../../../platform/isolation/held.js';
 import { StartError } from '../../../platform/runtime/port.js';
-import { errnoOf, isBelow } from '../../files/composition/trees/paths.js';
+import { errnoOf, hasTooManyParts, isBelow, MOST_PARTS } from '../../files/composition/trees/paths.js';
 import { VARIABLE, type ValuesOf, type WORK_DIR_VARIABLES } from '../../files/composition/variables.js';
 import { RigRoots, type RigRootsConfig } from '../../files/directories/rig-roots.js';
 import type { Template } from './launch.js';
@@ -124,6 +124,8 @@ async function existing(at: string, what: string): Promise<string> {
 export async function makeInside(wanted: string, within: readonly string[], check?: (planned: string) => void): Promise<string> {
   const inside = (at: string): boolean => within.some((root) => at === root || isBelow(root, at));
   if (wanted.includes('\0')) throw new StartError('unsupported', 'the working directory has characters that no path can have');
+  // Before the disk is asked for each part that is not there.
+  if (hasTooManyParts(wanted)) throw unusable(wanted, `its path has more than ${MOST_PARTS} parts`);
   try {
     const planned = await canonical(wanted);
     if (!inside(planned)) throw unusable(wanted, 'it lies outside the city and the rig');

@@ -75,6 +75,14 @@ describe('CityDirectories', () => {
     }
   });
 
+  it('asks the disk for no path of very many parts', async () => {
+    await mkdir(root);
+    await writeFile(path.join(root, 'file'), '');
+    // The disk would say that `file` is no directory.
+    await expect(directories.resolve(`file${'/x'.repeat(2_000)}`)).rejects.toThrow('its path has more than 128 parts');
+    expect(await directories.resolve(`${'x/../'.repeat(800)}city`)).toBe(path.join(root, 'city'));
+  });
+
   it('accepts both spellings of a root that is itself a link', async () => {
     await mkdir(root);
     await symlink(root, path.join(base, 'spelled'));

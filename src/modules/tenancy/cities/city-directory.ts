@@ -6,7 +6,7 @@ import type { Principal } from '../../../contract/principal.js';
 import { problem } from '../../../contract/problems.js';
 import { CITY_NAME_MAX, CITY_NAME_PATTERN, SUPERVISOR_STREAM } from '../../../contract/scalars.js';
 import { AppConfig } from '../../../platform/config/config.js';
-import { errnoOf, isBelow } from '../../files/composition/trees/paths.js';
+import { errnoOf, hasTooManyParts, isBelow, MOST_PARTS } from '../../files/composition/trees/paths.js';
 import { DirectoriesService } from '../../files/directories/directories.service.js';
 import { notYours } from '../../files/directories/not-yours.js';
 
@@ -37,6 +37,8 @@ export class CityDirectories {
     const spelled = path.resolve(this.config.citiesRoot);
     const inside = isBelow(root, wanted) ? wanted : isBelow(spelled, wanted) ? path.join(root, path.relative(spelled, wanted)) : undefined;
     if (inside === undefined) throw invalid(`it must lie inside ${root}`);
+    // Before anybody is asked for each part that is not there.
+    if (hasTooManyParts(inside)) throw invalid(`its path has more than ${MOST_PARTS} parts`);
     const mayName = async (at: string): Promise<boolean> => cities === undefined || (await this.directories.isOf(cities, at, root));
     if (!(await mayName(inside))) throw notYours();
     const real = await canonical(inside);
