@@ -472,6 +472,26 @@ describe('hostile sources', () => {
     expect(name).not.toBe('');
   });
 
+  // What an older release stored, whose links nobody has looked at: a link to nowhere is no file, so the digest knows nothing of it.
+  it('refuses a stored checkout with a link to nowhere as soon as that leads outside', async () => {
+    const stored = await repository('stored');
+    const commit = await stored.commit({ 'pack.toml': pack('stored') }, 'v1.0.0');
+    await city({ x: url('stored') });
+    const { lock } = await resolve();
+    const store = new CheckoutStore(citiesRoot, git);
+    const source = sourceOf(url('stored'));
+    const tree = path.join(await store.ensure(source, commit, new AbortController().signal), 'tree');
+    await symlink('../../../other/secret', path.join(tree, 'l'));
+    expect(await find(lock, url('stored'))).toMatchObject({ commit });
+
+    await mkdir(path.join(citiesRoot, 'other'));
+    await writeFile(path.join(citiesRoot, 'other/secret'), 'x');
+    expect(await find(lock, url('stored'))).toEqual({ missing: expect.stringContaining('l: it leads outside') });
+    // Fetched anew, it is looked at.
+    await store.ensure(source, commit, new AbortController().signal);
+    expect(await readdir(tree)).toEqual(['pack.toml']);
+  });
+
   it('refuses more than fits, as soon as it shows', async () => {
     expect(CHECKOUT_LIMITS.bytes).toBe(256 * 1024 * 1024);
     installer = new PackInstaller(citiesRoot, git, { checkouts: { ...CHECKOUT_LIMITS, bytes: 8 * 1024 * 1024 } });
