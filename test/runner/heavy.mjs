@@ -14,14 +14,16 @@ const HEAVY = [
   /\/src\/platform\/runtime\/(acp|exec|pty)\/\w+-runtime\.spec\.ts$/,
   /\/src\/platform\/(telemetry\/telemetry|runtime\/acp\/acp-output|runtime\/preparation\/prepared-start|git\/git)\.spec\.ts$/,
   /\/src\/modules\/(configuration\/config\/(city-composer\.spec|config-threads\.db-spec)|sessions\/rigs\/rig-git\.spec)\.ts$/,
+  /\/src\/modules\/runners\/(runners\/(fencing|runner|claims|work-of-ended|reconfigured)|pools\/named-asked)\.db-spec\.ts$/,
+  /\/src\/modules\/orchestration\/runs\/(run-reopenings|runs-of-others)\.db-spec\.ts$/,
   /\/(packs\/installer\.spec|(git-runner|git-credentials|ssh-line)\.spec|probes\.spec|config-edit-crashes\.db-spec)\.ts$/,
 ];
 
 /**
  * Of each of these lines one has its turn in an hour, so that all of it has run within eleven; `DEEP=1` runs everything, as whoever changes what
- * they are about does. Four lines are proved elsewhere as well: the checkers of chaos and operations under fire by parts of `npm run test:deep`, what follows when a process is
+ * they are about does. Six lines are proved elsewhere as well: the checkers of chaos and operations under fire by parts of `npm run test:deep`, what follows when a process is
  * killed by other parts of it, and by specs of leases and steps beside the sources; what replicas do at once with hooks, mail, transcripts and waits
- * by db-specs beside the sources, each time.
+ * by db-specs beside the sources, each time; runners that lose their sessions, and runs that other work reopens, by their e2e-specs and by the chaos of sessions.
  */
 const IN_TURN = [
   [
@@ -55,6 +57,8 @@ const IN_TURN = [
   ['backup/unfinished', 'backup/restoring', 'backup/loading'],
   ['e2e/cli', 'e2e/cli-config', 'e2e/cli-pools', 'e2e/cli-contract', 'e2e/cli-doctor'],
   ['e2e/hooks', 'e2e/transcripts', 'e2e/mail-races', 'e2e/waits'],
+  ['runners/fencing', 'runners/runner', 'runners/claims', 'runners/work-of-ended', 'runners/reconfigured', 'pools/named-asked'],
+  ['runs/run-reopenings', 'runs/runs-of-others'],
   ['e2e/service-proxy', 'e2e/session-runs', 'e2e/services', 'e2e/cli-sessions'],
   [
     'e2e/rigs',
