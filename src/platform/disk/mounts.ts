@@ -7,14 +7,14 @@ export interface Mount {
   readonly disk: string;
   /** Whether it is on another host, or served by a program: such a one may not answer for as long as it likes. */
   readonly isRemote: boolean;
-  /** Whether it is one of this machine that always answers: what the kernel has in mind of its files is told at once. */
+  /** Whether it is one of this machine that always answers: every change passes through the kernel here, which tells at once what it has in mind of a file. */
   readonly isLocal: boolean;
 }
 
 /** For so long the list of mounts is taken as it was. */
 const MOUNTS_MS = 1_000;
 const REMOTE = /^(nfs4?|cifs|smb3|smbfs|ceph|glusterfs|lustre|beegfs|gpfs|afs|9p|virtiofs|autofs|fuse(\..+)?)$/;
-const LOCAL = /^(ext[234]|xfs|btrfs|zfs|f2fs|tmpfs|overlay)$/;
+const LOCAL = /^(ext[234]|xfs|btrfs|bcachefs|zfs|f2fs|tmpfs|ramfs|overlay)$/;
 
 let mounts: ReadonlyMap<string, Mount> = new Map();
 let mountsAt = -Infinity;

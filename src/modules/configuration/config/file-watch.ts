@@ -1,5 +1,6 @@
-import { readFileSync, statfsSync, statSync, watch, type FSWatcher } from 'node:fs';
+import { readFileSync, realpathSync, statSync, watch, type FSWatcher } from 'node:fs';
 import path from 'node:path';
+import { mountOf } from '../../../platform/disk/mounts.js';
 import type { ReadPaths } from '../../files/composition/trees/ledger.js';
 
 /** Never configuration: what runs writes here all the time. */
@@ -10,8 +11,6 @@ const OWN_PREFIX = '.svc-';
 const MAX_PATHS = 2_000;
 /** After the system has refused a watch (its limit is for all processes of a user) none is asked for this long. */
 const REFUSED_MS = 60_000;
-/** File systems of Linux whose every change passes through this machine's kernel: ext, XFS, Btrfs, tmpfs, ramfs, overlay, F2FS, ZFS, bcachefs. */
-const LOCAL = new Set([0xef53, 0x58465342, 0x9123683e, 0x01021994, 0x858458f6, 0x794c7630, 0xf2f52010, 0x2fc12fc1, 0xca451a4e]);
 
 /** What the operator's other programs leave of the watches of a user is not known: half of them are for cities. */
 function watchBudget(): number {
@@ -130,9 +129,10 @@ export class FileWatches {
   }
 }
 
+/** A watch is where a link leads. */
 function isLocal(at: string): boolean {
   try {
-    return process.platform === 'linux' && LOCAL.has(statfsSync(at).type >>> 0);
+    return mountOf(realpathSync.native(at)).isLocal;
   } catch {
     return false;
   }
