@@ -3,7 +3,7 @@ import path from 'node:path';
 import { inFolderOf, inMadeFolderOf } from '../../../platform/runtime/preparation/held-folder.js';
 import { removeTree } from '../../../platform/runtime/preparation/remove-tree.js';
 import { StartError } from '../../../platform/runtime/port.js';
-import { errnoOf, isBelow } from '../../files/composition/trees/paths.js';
+import { errnoOf, isAbsent, isBelow } from '../../files/composition/trees/paths.js';
 import { hashOf, type EditPlan } from './edit-plan.js';
 import { hashAt, NO_FILE, place, swap } from './swap.js';
 
@@ -228,7 +228,7 @@ async function resolved(written: string, links = 0): Promise<string> {
   try {
     return await realpath(written);
   } catch (error) {
-    if (!['ENOENT', 'ENOTDIR'].includes(errnoOf(error) ?? '') || links > MAX_LINKS) throw error;
+    if (!isAbsent(error) || links > MAX_LINKS) throw error;
   }
   const parent = await resolved(path.dirname(written), links + 1);
   const at = path.join(parent, path.basename(written));

@@ -6,8 +6,8 @@ import { processCache, type FileCache, type KnownFile } from './file-cache.js';
 import { checkKind, checkSize, readContent } from './file-content.js';
 import { type Allowance, type FileTree, type TreeEntry, TreeFailure } from './file-tree.js';
 import { isSettled, Ledger, stampOf } from './ledger.js';
-import { errnoOf, isBelow, relativePath } from './paths.js';
-import { isAbsent, lstat, orAbsent, realpath, realpathBelow, statTarget } from './placed.js';
+import { errnoOf, isAbsent, isBelow, relativePath } from './paths.js';
+import { lstat, orAbsent, realpath, realpathBelow, statTarget } from './placed.js';
 
 const MAX_TEXT_BYTES = 1024 * 1024;
 const MAX_DIGEST_BYTES = 256 * 1024 * 1024;

@@ -22,6 +22,11 @@ export function errnoOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }
 
+/** Whether a system call failed because there is nothing at the path. */
+export function isAbsent(error: unknown): boolean {
+  return errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR';
+}
+
 /**
  * A path of a tree without `.`, `..` and doubled slashes; '' is the tree itself.
  *

@@ -5,12 +5,11 @@ import { processAnswering } from '../../../../platform/disk/answering.js';
 import { processPlaces } from '../../../../platform/disk/disk-places.js';
 import { diskOf } from '../../../../platform/disk/mounts.js';
 import { nextTurn } from '../../../../platform/turns/turn-end.js';
-import { errnoOf } from './paths.js';
+import { isAbsent } from './paths.js';
 
 const ANSWER_MS = 5_000;
 /** Files at hand are looked at for so long in one turn of the event loop. */
 const TURN_MS = 4;
-const ABSENT = new Set(['ENOENT', 'ENOTDIR']);
 
 /** When the first file was looked at in this turn. */
 let begun: number | undefined;
@@ -76,5 +75,3 @@ export async function orAbsent<T>(work: Promise<T>): Promise<T | undefined> {
     throw error;
   }
 }
-
-export const isAbsent = (error: unknown): boolean => ABSENT.has(errnoOf(error) ?? '');

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { z } from 'zod';
 import { problem } from '../../../../contract/problems.js';
 import { FILE } from '../../../../platform/isolation/held.js';
-import { errnoOf } from '../../../files/composition/trees/paths.js';
+import { isAbsent } from '../../../files/composition/trees/paths.js';
 import { CONVENTION_DIRS, extendIgnore, MAYOR, RUNTIME_DIRS, scaffoldFiles, type CityFacts } from './files.js';
 
 /**
@@ -95,7 +95,7 @@ async function kindOf(dir: string, relative: string): Promise<Kind> {
   for (const part of relative.split('/')) {
     at = path.join(at, part);
     const found = await lstat(at).catch((error: unknown) => {
-      if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR') return undefined;
+      if (isAbsent(error)) return undefined;
       throw error;
     });
     if (found === undefined) return undefined;

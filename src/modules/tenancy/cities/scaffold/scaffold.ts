@@ -2,7 +2,7 @@ import { link, mkdir, open, readFile, readdir, realpath, rename, rm, rmdir } fro
 import path from 'node:path';
 import type { Failpoints } from '../../../../platform/failpoints/failpoints.js';
 import { FILE } from '../../../../platform/isolation/held.js';
-import { errnoOf } from '../../../files/composition/trees/paths.js';
+import { errnoOf, isAbsent } from '../../../files/composition/trees/paths.js';
 import { hashOf, type Scaffold, type ScaffoldPlan } from './plan.js';
 
 /** What one run of a scaffold has really done; undoing it touches nothing else. */
@@ -127,8 +127,4 @@ async function removeEmpty(dir: string): Promise<void> {
     if (isAbsent(error) || code === 'ENOTEMPTY' || code === 'EEXIST') return;
     throw error;
   }
-}
-
-function isAbsent(error: unknown): boolean {
-  return errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR';
 }
