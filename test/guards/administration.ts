@@ -111,6 +111,14 @@ export const ADMINISTRATION_GUARDS: readonly Guard[] = [
     test: CITY_STATE,
   },
   {
+    guard: 'Who starts or stops a city waits for the writers of its work before its row.',
+    file: STATE_REPOSITORY,
+    find: 'begin_work(c.stream_id) from cities c where c.name = ${name})',
+    replace: 'begin_work(c.stream_id) from (select id, stream_id from cities where name = ${name} for update) c)',
+    test: CITY_STATE,
+    name: 'waits for the writers of the work of a city',
+  },
+  {
     guard: 'A worker that has lost a city does not start it.',
     file: STATE_REPOSITORY,
     find: "where c.id = ${held.id} and c.version = ${held.fence} and not c.running and c.desired = 'running'",

@@ -277,8 +277,8 @@ export const EVENT_LOG_GUARDS: readonly Guard[] = [
   {
     guard: 'Cities that have a place already take turns, too.',
     file: 'src/platform/operations/operation-claims.repository.ts',
-    find: ' order by u.city <= ${after}, u.city) l',
-    replace: ' order by u.city) l',
+    find: ' order by u.city <= ${after}, u.city) h',
+    replace: ' order by u.city) h',
     test: 'src/platform/operations/operations.repository.db-spec.ts',
     name: 'has a place already only where no other waits',
   },

@@ -21,9 +21,9 @@ const HEAVY = [
 
 /**
  * Of each of these lines one has its turn in an hour, so that all of it has run within eleven; `DEEP=1` runs everything, as whoever changes what
- * they are about does. Six lines are proved elsewhere as well: the checkers of chaos and operations under fire by parts of `npm run test:deep`, what follows when a process is
+ * they are about does. Four lines are proved elsewhere as well: the checkers of chaos and operations under fire by parts of `npm run test:deep`, what follows when a process is
  * killed by other parts of it, and by specs of leases and steps beside the sources; what replicas do at once with hooks, mail, transcripts and waits
- * by db-specs beside the sources, each time; runners that lose their sessions, and runs that other work reopens, by their e2e-specs and by the chaos of sessions.
+ * by db-specs beside the sources, each time. Runners that lose their sessions meet the chaos of sessions, too, a part of `npm run test:deep`.
  */
 const IN_TURN = [
   [

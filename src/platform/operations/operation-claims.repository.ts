@@ -30,8 +30,8 @@ export type Deadlines = Readonly<Record<string, number>>;
 
 export interface NextChoice {
   readonly after: string;
-  /** Cities that have their turn only where no other has something that waits. */
-  readonly last: readonly string[];
+  /** Cities that have a place already: their turn comes only where no other has something that waits. */
+  readonly holders: readonly string[];
   readonly skip: readonly string[];
   readonly leaseMs: number;
   readonly pickupMs: number;
@@ -96,7 +96,7 @@ export class OperationClaimsRepository {
   async claimNext(
     db: Kysely<Database>,
     owner: string,
-    { after, last, skip, leaseMs, pickupMs, deadlines }: NextChoice,
+    { after, holders, skip, leaseMs, pickupMs, deadlines }: NextChoice,
   ): Promise<ClaimedRow | undefined> {
     // No `select *`: statements that have one are planned each time, and this takes a millisecond to plan.
     const { rows } = await sql<StoredRow>`
@@ -104,9 +104,9 @@ export class OperationClaimsRepository {
       earlier as (with recursive walk as (${cities(sql`${CITY} <= ${after}`)}) select city from walk),
       next as (
         select t.id from (
-          select w.city from (select city from later union all select city from earlier) w where w.city <> all(${[...last, ...skip]}::text[])
+          select w.city from (select city from later union all select city from earlier) w where w.city <> all(${[...holders, ...skip]}::text[])
           union all
-          select l.city from (select u.city from unnest(${[...last]}::text[]) as u (city) order by u.city <= ${after}, u.city) l
+          select h.city from (select u.city from unnest(${[...holders]}::text[]) as u (city) order by u.city <= ${after}, u.city) h
         ) c cross join lateral (
           select o.id from operations o where ${WAITING} and ${CITY} = c.city and ${due(pickupMs)} and o.deadline_at > statement_timestamp()
             and ${known(Object.keys(deadlines))} order by o.run_after limit 1 for update skip locked) t limit 1

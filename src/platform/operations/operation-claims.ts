@@ -39,9 +39,9 @@ export class OperationClaims {
     return this.#inTurn(async () => {
       const { leaseMs } = this.timings;
       const { deadlines } = this.registry;
-      const { holders, full: skip } = this.#shares;
-      const last = holders.filter((city) => !skip.includes(city));
-      const choice = { after: this.#last, last, skip, leaseMs, pickupMs, deadlines };
+      const { holders: all, full: skip } = this.#shares;
+      const holders = all.filter((city) => !skip.includes(city));
+      const choice = { after: this.#last, holders, skip, leaseMs, pickupMs, deadlines };
       const row = await this.repository.claimNext(this.db, this.config.processId, choice);
       if (row !== undefined) this.#last = row.city;
       return row;

@@ -69,10 +69,11 @@ export interface OperationContext {
   progress(phase: string): Promise<void>;
   /**
    * The same in one statement with a write of the caller, which returns one row where it applies. Answers that row; where there is none, no phase is
-   * published. The row of the operation is the second to be locked, as in the transaction that ends it.
+   * published. The row of the operation is the second to be locked, as in the transaction that ends it. The write stays also where another worker
+   * has the operation by now.
    */
   progressWith<T>(phase: string, write: RawBuilder<T>): Promise<T | undefined>;
-  /** The same after a step that stays done however this attempt ends: attempts are counted anew, so that long work may fail often, but not in a row. */
+  /** As `progress`, after a step that stays done however this attempt ends: attempts are counted anew, so that long work may fail often, but not in a row. */
   advanced(phase: string): Promise<void>;
 }
 

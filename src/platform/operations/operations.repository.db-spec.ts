@@ -29,8 +29,8 @@ afterAll(async () => {
 
 const run = <T>(work: (tx: Tx) => Promise<T>): Promise<T> => transactions.run(work);
 const row = (id: string) => db.selectFrom('operations').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
-const claim = (owner: string, skip: string[] = [], after = '', last: string[] = []): Promise<ClaimedRow | undefined> =>
-  run((tx) => claims.claimNext(tx, owner, { after, last, skip, leaseMs: 60_000, pickupMs: 0, deadlines: { 'test.work': 60_000 } }));
+const claim = (owner: string, skip: string[] = [], after = '', holders: string[] = []): Promise<ClaimedRow | undefined> =>
+  run((tx) => claims.claimNext(tx, owner, { after, holders, skip, leaseMs: 60_000, pickupMs: 0, deadlines: { 'test.work': 60_000 } }));
 const claimLost = (owner: string, skip: string[] = []): Promise<ClaimedRow | undefined> =>
   run((tx) => claims.claimLost(tx, owner, { skip, leaseMs: 60_000, kinds: ['test.work'] }));
 const lose = (id: string) => sql`update operations set lease_until = now() - interval '1 s' where id = ${id}`.execute(db);

@@ -28,7 +28,8 @@ export class EmptyRunsRepository {
   async runs(db: Kysely<Database>, streamId: number): Promise<EmptyRunRow[]> {
     const { rows } = await sql<EmptyRunRow>`
       select r.template, r.member, r.empty, r.empty_for, r.ended, r.at, r.tried_hash, r.options, clock_timestamp() as now from (
-        select e.template, e.member, e.empty, e.empty_for, e.ended, e.at, e.tried_hash, e.options, row_number() over (partition by e.template, e.member, e.empty order by e.at desc) as nth from (
+        select e.template, e.member, e.empty, e.empty_for, e.ended, e.at, e.tried_hash, e.options,
+          row_number() over (partition by e.template, e.member, e.empty order by e.at desc) as nth from (
           select s.template, s.agent_name as member, s.metadata ? 'empty_run' as empty, coalesce(s.metadata ->> 'empty_for', 'pool') as empty_for,
             s.metadata ->> 'empty_end' as ended, s.tried_hash, coalesce(s.launch_options, s.options) as options,
             coalesce(s.closed_at, s.stop_requested_at, s.state_at) as at from sessions s
